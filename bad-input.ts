@@ -1,0 +1,4 @@
+/** Input that cannot be used: one line that says what was wrong, the value, and what is allowed. */
+export class BadInput extends Error {
+  override readonly name = 'BadInput'
+}

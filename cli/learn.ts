@@ -1,0 +1,123 @@
+/** `turnwatch learn` and `turnwatch thresholds`: what the store knows, and what it implies. */
+
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { BadInput } from '../bad-input.ts'
+import type { ThresholdRow } from '../detector/learning.ts'
+import type { Preset } from '../detector/thresholds.ts'
+import { readRecords } from '../hosts/replay/records.ts'
+import { readText } from '../hosts/replay/replay.ts'
+import { parseTrace, traceStats } from '../hosts/replay/trace.ts'
+import type { SourceName } from '../instrumentation/sources/index.ts'
+import { sqliteStore } from '../storage/sqlite-store.ts'
+import { createTurnwatch } from '../turnwatch.ts'
+import { defaultStoreFile, preset, source } from './options.ts'
+
+export function learnCommand(): Command {
+  return new Command('learn')
+    .description('Learn from recorded traces and stored statistics; each record counts once.')
+    .argument('<PATH...>', 'traces, files of statistics, or folders of them')
+    .option('--store <file>', 'where samples are kept', defaultStoreFile())
+    .option('--source <name>', 'wire format of the traces, instead of recognising it', source)
+    .option('--json', 'print {"file", "records", "taken"} lines')
+    .action(learn)
+}
+
+async function learn(paths: string[], options: { store: string; source?: SourceName; json?: true }): Promise<void> {
+  const watch = openWatch(options.store)
+  let bad = false
+  try {
+    for (const file of paths.flatMap(filesIn)) {
+      try {
+        const records = recordsIn(file, options.source)
+        const taken = watch.learn(records)
+        const line = { file, records: records.length, taken }
+        process.stdout.write(
+          options.json
+            ? `${JSON.stringify(line)}\n`
+            : `${file}: ${taken} of ${records.length} turns gave new samples\n`,
+        )
+      } catch (error) {
+        if (!(error instanceof BadInput)) throw error
+        process.stderr.write(`turnwatch: ${error.message}\n`)
+        bad = true
+      }
+    }
+  } finally {
+    await watch.stop()
+  }
+  if (bad) process.exitCode = 2
+}
+
+/** A folder's JSON files, its own and not those of folders within. */
+function filesIn(path: string): string[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
+  return readdirSync(path)
+    .filter((name) => /\.jsonl?$/.test(name))
+    .sort()
+    .map((name) => join(path, name))
+}
+
+/** Statistics as they are; a trace is replayed for its own. */
+function recordsIn(file: string, name: SourceName | undefined): unknown[] {
+  const text = readText(file)
+  if (name === undefined && !/^\s*\{\s*"t"\s*:/.test(text)) return readRecords(file)
+  return traceStats(parseTrace(file, text, name))
+}
+
+function openWatch(store: string, options: { preset?: Preset } = {}) {
+  let broken: Error | undefined
+  const watch = createTurnwatch({
+    store: sqliteStore(store),
+    thresholds: options,
+    onError: (fault) => {
+      broken ??= fault
+    },
+  })
+  // Without a store there is nothing to do here, so what is a warning elsewhere is a failure.
+  if (broken) throw broken
+  return watch
+}
+
+export function thresholdsCommand(): Command {
+  return new Command('thresholds')
+    .description('Print the thresholds in force, and what they were measured from.')
+    .option('--store <file>', 'where samples are kept', defaultStoreFile())
+    .option('--preset <preset>', 'standard or cautious', preset)
+    .option('--json', 'print a JSON array')
+    .action(thresholds)
+}
+
+async function thresholds(options: { store: string; preset?: Preset; json?: true }): Promise<void> {
+  const watch = openWatch(options.store, options.preset ? { preset: options.preset } : {})
+  const rows = watch.thresholds()
+  await watch.stop()
+  if (options.json) process.stdout.write(`${JSON.stringify(rows)}\n`)
+  else if (rows.length === 0) process.stdout.write('nothing learned yet; the defaults are in force\n')
+  else process.stdout.write(table(rows))
+}
+
+function table(rows: readonly ThresholdRow[]): string {
+  const cells = rows.map((row) => [
+    row.provider,
+    row.model ?? '-',
+    row.phase,
+    `${(row.thresholdMs / 1000).toFixed(1)} s`,
+    row.thresholdSource,
+    String(row.samples),
+    `${(row.largestMs / 1000).toFixed(1)} s`,
+    String(row.censored),
+  ])
+  const all = [['provider', 'model', 'phase', 'threshold', 'source', 'samples', 'largest', 'censored'], ...cells]
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => (line[column] ?? '').length))) ?? []
+  return all
+    .map(
+      (line) =>
+        `${line
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('')
+}

@@ -1,0 +1,55 @@
+/** Options that several commands share, and how their values are read. */
+
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { InvalidArgumentError } from 'commander'
+import { PRESETS, type Preset } from '../detector/thresholds.ts'
+import { SOURCE_NAMES, type SourceName } from '../instrumentation/sources/index.ts'
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** `500ms`, `120s`, `2m`, `1h` in ms; `0` and `off` are never. */
+export function duration(value: string): number {
+  if (value === '0' || value === 'off') return Number.POSITIVE_INFINITY
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) ?? []
+  const ms = Number(amount) * (UNITS[unit ?? ''] ?? Number.NaN)
+  if (Number.isFinite(ms) && ms > 0) return ms
+  throw new InvalidArgumentError('A duration is a number with ms, s, m or h, as in 120s; 0 or off is never.')
+}
+
+export function preset(value: string): Preset {
+  const found = PRESETS.find((name) => name === value)
+  if (found) return found
+  throw new InvalidArgumentError(`A preset is one of ${PRESETS.join(', ')}.`)
+}
+
+export function source(value: string): SourceName {
+  const found = SOURCE_NAMES.find((name) => name === value)
+  if (found) return found
+  throw new InvalidArgumentError(`A source is one of ${SOURCE_NAMES.join(', ')}.`)
+}
+
+export function wholeMs(value: string): number {
+  const ms = Number(value)
+  if (value.trim() !== '' && Number.isFinite(ms)) return ms
+  throw new InvalidArgumentError('A number of ms is expected.')
+}
+
+export function port(value: string): number | null {
+  if (value === 'off') return null
+  const number = Number(value)
+  if (/^\d+$/.test(value) && number <= 65_535) return number
+  throw new InvalidArgumentError('A port is a number from 0 (any free one) to 65535, or off.')
+}
+
+/** The file that learned samples are kept in by default. */
+export function defaultStoreFile(env: NodeJS.ProcessEnv = process.env, platform = process.platform): string {
+  return join(stateFolder(env, platform), 'turnwatch', 'turnwatch.db')
+}
+
+function stateFolder(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
+  if (env.XDG_STATE_HOME) return env.XDG_STATE_HOME
+  if (platform === 'win32') return env.LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local')
+  if (platform === 'darwin') return join(homedir(), 'Library', 'Application Support')
+  return join(homedir(), '.local', 'state')
+}

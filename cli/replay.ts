@@ -1,0 +1,81 @@
+/** `turnwatch replay`: the same detector over recorded files, on a virtual clock. */
+
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { BadInput } from '../bad-input.ts'
+import type { Preset } from '../detector/thresholds.ts'
+import { readRecords } from '../hosts/replay/records.ts'
+import { type FileReplay, replayFile } from '../hosts/replay/replay.ts'
+import type { SourceName } from '../instrumentation/sources/index.ts'
+import { packageRoot } from '../package-root.ts'
+import { preset, source, wholeMs } from './options.ts'
+
+interface Options {
+  readonly json?: true
+  readonly check?: true
+  readonly preset?: Preset
+  readonly source?: SourceName
+  readonly history?: string
+  readonly until?: number
+}
+
+export function replayCommand(): Command {
+  return new Command('replay')
+    .description('Replay scenarios (.json) and traces (.jsonl) through the detector.')
+    .argument('[FILE...]', 'files or folders; with --check and none: the scenarios of the package')
+    .option('--json', 'one JSON object a line for each file')
+    .option('--check', 'compare with what each scenario expects; exit 1 if they differ')
+    .option('--preset <preset>', 'standard or cautious', preset)
+    .option('--source <name>', 'wire format of the traces, instead of recognising it', source)
+    .option('--history <file>', 'statistics to learn from first: a JSON array, or one record a line')
+    .option('--until <ms>', 'run the clock to here instead of to the end of the file', wholeMs)
+    .action(run)
+}
+
+function run(given: string[], options: Options): void {
+  if (given.length === 0 && !options.check)
+    throw new BadInput('replay: no FILE: name scenarios (.json) or traces (.jsonl)')
+  const history = options.history === undefined ? [] : readRecords(options.history)
+  const files = given.length > 0 ? given.flatMap(filesIn) : filesIn(join(packageRoot(), 'examples', 'scenarios'))
+  let bad = 0
+  let differing = 0
+  for (const file of files) {
+    try {
+      const replay = replayFile(file, { ...options, history, untilMs: options.until })
+      if (options.check && replay.differences && replay.differences.length > 0) differing++
+      process.stdout.write(options.json ? `${JSON.stringify(replay.result)}\n` : text(replay, options.check === true))
+    } catch (error) {
+      if (!(error instanceof BadInput)) throw error
+      process.stderr.write(`turnwatch: ${error.message}\n`)
+      bad++
+    }
+  }
+  if (options.check && !options.json) {
+    process.stdout.write(`${files.length - bad - differing} of ${files.length} as expected\n`)
+  }
+  process.exitCode = bad > 0 ? 2 : differing > 0 ? 1 : 0
+}
+
+function filesIn(path: string): string[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
+  const files = readdirSync(path).filter((name) => /\.jsonl?$/.test(name))
+  return files.sort().map((name) => join(path, name))
+}
+
+function text({ result, differences }: FileReplay, check: boolean): string {
+  if (check) {
+    const wrong = differences ?? []
+    return wrong.length === 0 ? '' : `${result.file}\n${wrong.map((line) => `  ${line}\n`).join('')}`
+  }
+  const turns = result.turns.map((turn) => {
+    const model = turn.model ? ` ${turn.model}` : ''
+    return `  turn ${turn.turn}: ${turn.provider}${model}, ${turn.outcome ?? 'still running'}, ${turn.eventCount} events\n`
+  })
+  const verdicts = result.verdicts.map(
+    (one) =>
+      `  ${one.at} ms: ${one.turn} ${one.verdict} (${one.reason}, ${one.phase}, silent ${one.silenceMs} ms, ` +
+      `threshold ${one.thresholdMs} ms ${one.thresholdSource})\n`,
+  )
+  return `${result.file}\n${turns.join('')}${verdicts.length > 0 ? verdicts.join('') : '  no verdict\n'}`
+}

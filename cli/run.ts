@@ -1,0 +1,4 @@
+import { Command } from 'commander'
+export function runCommand(): Command {
+  return new Command('run')
+}

@@ -1,0 +1,604 @@
+/**
+ * The detector: once a second it compares every running turn's silence with its threshold. Time comes from the injected
+ * clock; what it finds goes to the sink. It never throws into its caller.
+ */
+
+import type { Outcome, TurnEvent } from '../instrumentation/events.ts'
+import { PHASES } from '../instrumentation/events.ts'
+import type { Turn, TurnIdentity } from '../instrumentation/turn.ts'
+import { ALIVE, TurnClock, wider } from '../instrumentation/turn-clock.ts'
+import { type Resolution, type StaleReason, TurnCounters } from '../instrumentation/turn-counters.ts'
+import { isoTime, type Sample, samplesOf, type TurnStats, turnStats } from '../instrumentation/turn-stats.ts'
+import type { EndedTurn } from './ended-turn.ts'
+import { Learning, type ThresholdRow } from './learning.ts'
+import { type Clock, ObservedClock, TICK_MS } from './observed-clock.ts'
+import { type FaultPlace, SelfCounters } from './self-counters.ts'
+import { CONFIRM, type ThresholdOptions } from './thresholds.ts'
+import type { Verdict } from './verdict.ts'
+
+/** After a wake no silence is judged for this long: surviving connections retransmit within it (Linux: 120 s). */
+const WAKE_GRACE_MS = 130_000
+/** Progress this long after a wake ends the grace: the connection works. */
+const WAKE_SETTLED_MS = 5000
+/** A pause without evidence of sleep holds verdicts for twice its length and this. */
+const HOLD_EXTRA_MS = 5000
+/** Restarts, and holds, in a row that a turn without progress gets. */
+const MAX_PAUSES = 3
+/** A turn over its limit at this many ticks in a row is judged at the next, whatever the ticks. */
+const MAX_DEFERRED_TICKS = 5
+const VERIFY_TIMEOUT_MS = 1000
+/** A provider that exits this soon after an interrupt was asked to stop. */
+const INTERRUPT_EXIT_MS = 10_000
+/** How often turns are looked over for those that are lost. */
+const SWEEP_TICKS = 30
+
+const FREE = 0
+const RUNNING = 1
+const SUSPECT = 2
+const STALE = 3
+export type VerdictState = 'running' | 'suspect' | 'stale'
+
+/** What the host answers when a turn is suspect: still the same turn and nothing pending, or not. */
+export type VerifyAnswer = 'still' | 'no'
+
+export interface DetectorOptions {
+  readonly clock: Clock
+  readonly thresholds?: ThresholdOptions
+  /**
+   * Asked once when a turn becomes suspect: is it the same turn, still running, with no request pending? `no` restarts
+   * its silence. A throw, or no answer within 1 s, counts as `still`.
+   */
+  readonly verify?: ((suspicion: Verdict) => VerifyAnswer | Promise<VerifyAnswer>) | undefined
+  /** A turn without any event for this long ends `lost`. @default 86400000 (24 h) */
+  readonly lostAfterMs?: number | undefined
+  /** A turn whose provider is gone ends `lost` after this long without an end. @default 60000 */
+  readonly lostAfterExitMs?: number | undefined
+}
+
+export interface DetectorSink {
+  verdict(verdict: Verdict): void
+  ended(turn: Turn, ended: EndedTurn): void
+  learned(samples: readonly Sample[]): void
+  fault(where: FaultPlace, error: unknown): void
+}
+
+/** What only turns in trouble have. */
+interface Trouble {
+  episode: number
+  reason: StaleReason
+  /** The reason that opened the episode. */
+  openedBy: StaleReason
+  openedPhase: number
+  staleSince: number
+  staleSinceWallMs: number
+  /** Phases in which the turn was stale by silence, as bits. */
+  stalePhases: number
+  everStale: boolean
+  goneAt: number | null
+  interruptAt: number | null
+  errorMessage: string | null
+  /** Observed ms at which `verify` was asked and has not answered; null otherwise. */
+  verifyAskedAt: number | null
+  /** Tells one suspicion from the next. */
+  suspicion: number
+}
+
+export class Detector {
+  readonly time: ObservedClock
+  readonly turns: TurnClock
+  readonly learning: Learning
+  readonly counters = new TurnCounters()
+  readonly self = new SelfCounters()
+
+  readonly #sink: DetectorSink
+  readonly #verify: DetectorOptions['verify']
+  readonly #lostAfterMs: number
+  readonly #lostAfterExitMs: number
+
+  #state = new Uint8Array(0)
+  #graceUntil = new Float64Array(0)
+  #holdUntil = new Float64Array(0)
+  #restarts = new Uint8Array(0)
+  #holds = new Uint8Array(0)
+  #overThreshold = new Uint8Array(0)
+  #overLimit = new Uint8Array(0)
+  /** Whether progress has anything to clear. */
+  #attention = new Uint8Array(0)
+  readonly #trouble: (Trouble | undefined)[] = []
+  readonly #gone = new Set<Turn>()
+  /** Turns over their threshold at this tick. */
+  readonly #over: number[] = []
+  #ticks = 0
+
+  constructor(options: DetectorOptions, sink: DetectorSink) {
+    this.#sink = sink
+    this.#verify = options.verify
+    this.#lostAfterMs = options.lostAfterMs ?? 86_400_000
+    this.#lostAfterExitMs = options.lostAfterExitMs ?? 60_000
+    this.time = new ObservedClock(options.clock)
+    this.learning = new Learning(options.thresholds ?? {})
+    this.turns = new TurnClock(this.time, (key) => {
+      this.learning.addKey(key, this.turns.keys.at(key).model)
+      this.counters.addKey()
+    })
+    this.self.lastTickWallMs = this.time.wallMs
+  }
+
+  /** Opens a turn. */
+  begin(identity: TurnIdentity, named: boolean, startedWallMs?: number): Turn {
+    const turn = this.turns.begin(identity, named, startedWallMs)
+    const { slot } = turn
+    if (this.#state.length < this.turns.capacity) this.#grow(this.turns.capacity)
+    this.#state[slot] = RUNNING
+    this.#holdUntil[slot] = 0
+    this.#restarts[slot] = 0
+    this.#holds[slot] = 0
+    this.#overThreshold[slot] = 0
+    this.#overLimit[slot] = 0
+    const inherits = this.time.sinceWakeMs < WAKE_GRACE_MS
+    this.#graceUntil[slot] = inherits ? this.time.wokeAt + WAKE_GRACE_MS : 0
+    this.#attention[slot] = inherits ? 1 : 0
+    this.#trouble[slot] = undefined
+    this.counters.at(this.turns.key[slot] as number).started++
+    return turn
+  }
+
+  /** Takes one event of a running turn. */
+  observe(turn: Turn, event: TurnEvent): void {
+    const firstToken = event.kind === 'token' && !this.turns.hasToken(turn.slot)
+    const sign = this.turns.stamp(turn, event)
+    const { slot } = turn
+    if (sign === ALIVE) {
+      if (this.#attention[slot] !== 0) this.#alive(turn)
+      if (firstToken) this.#observeFirstToken(slot)
+      return
+    }
+    switch (event.kind) {
+      case 'turn.started':
+        if (event.blindTools) this.learning.markBlind(this.turns.key[slot] as number)
+        return
+      case 'interrupt.requested':
+        this.#troubleOf(slot).interruptAt ??= this.time.now
+        return
+      case 'error':
+        this.#troubleOf(slot).errorMessage = event.message ?? null
+        this.#flag(turn, 'provider-error')
+        return
+      case 'exit':
+        this.#exited(turn)
+        return
+      case 'turn.ended':
+        this.end(turn, event.outcome)
+        return
+      case 'attempt.started':
+      case 'turn.restored':
+        if (this.#state[slot] === SUSPECT && this.turns.silenceMs(slot) === 0) this.#unsuspect(slot)
+        return
+    }
+  }
+
+  /** Closes a turn. */
+  end(turn: Turn, outcome: Outcome): void {
+    const { slot } = turn
+    const { turns } = this
+    this.time.read()
+    turns.observeOpenGap(slot)
+    const trouble = this.#trouble[slot]
+    const key = turns.key[slot] as number
+    if (this.#state[slot] === STALE && trouble) this.#closeEpisode(trouble, outcome === 'lost' ? 'lost' : 'ended')
+    const stats = turnStats(turns, turn, outcome)
+    const counters = this.counters.at(key)
+    counters.ended[outcome]++
+    counters.durations[outcome].observe(stats.durationMs / 1000)
+    const learned = this.#learn(turn, stats, trouble)
+    const facts = turns.read(slot)
+    const flagged = this.#state[slot] === STALE && trouble && trouble.reason !== 'silence' ? trouble : null
+    const failed = outcome === 'error' || outcome === 'lost' ? flagged : null
+    const ended: EndedTurn = {
+      stats,
+      outcome,
+      lastEventWallMs: facts.lastEventWallMs,
+      lastEventKind: facts.lastEventKind,
+      lastProgressWallMs: facts.lastProgressWallMs,
+      threshold: this.thresholdOf(turn),
+      episode: trouble?.episode ?? 0,
+      failed: failed?.reason ?? null,
+      staleSinceWallMs: failed?.staleSinceWallMs ?? null,
+    }
+    this.#state[slot] = FREE
+    this.#trouble[slot] = undefined
+    this.#gone.delete(turn)
+    turns.release(turn)
+    this.#sink.ended(turn, ended)
+    if (learned.length > 0) this.#sink.learned(learned)
+  }
+
+  /** Looks at every running turn. Call it once a second, on the loop that reads the streams. */
+  tick(): void {
+    const { time, turns, self } = this
+    const { pause, gapMs, settled } = time.tick()
+    self.ticked(gapMs, pause, TICK_MS, time)
+    if (pause === 'suspend') this.#restartAll()
+    else if (pause === 'late') this.#holdAll(gapMs)
+    turns.expireWaits()
+    for (const turn of this.#gone) {
+      const { goneAt } = this.#troubleOf(turn.slot)
+      if (goneAt !== null && time.now - goneAt >= this.#lostAfterExitMs)
+        this.#guard('tick', () => this.end(turn, 'lost'))
+    }
+    const { covered, silenceFrom, key, phase } = turns
+    const { limits } = this.learning
+    const state = this.#state
+    const { now } = time
+    for (let slot = 0; slot < turns.high; slot++) {
+      const at = state[slot] as number
+      if (at === FREE || at === STALE || covered[slot] === 1) continue
+      const silence = now - (silenceFrom[slot] as number)
+      const limit = limits[(key[slot] as number) * 3 + (phase[slot] as number)] as number
+      if (silence > limit) this.#over.push(slot)
+      else if (this.#attention[slot] !== 0) this.#within(slot)
+    }
+    // Judged after the scan: a listener may start or end turns, which moves the columns.
+    for (const slot of this.#over) this.#guard('tick', () => this.#judge(slot, settled))
+    this.#over.length = 0
+    if (++this.#ticks % SWEEP_TICKS === 0) this.#sweepLost()
+  }
+
+  /** The host says that the machine slept; the next tick restarts every silence. */
+  powerEvent(): void {
+    this.time.powerEvent()
+  }
+
+  /** Takes stored records, each once; those that give no sample are passed over. Returns how many gave one. */
+  learn(records: Iterable<unknown>): number {
+    let taken = 0
+    const learned: Sample[] = []
+    for (const record of records) {
+      const samples = samplesOf(record)
+      if (samples.length === 0 || !this.learning.isNew((samples[0] as Sample).id)) continue
+      for (const sample of samples) this.addSample(sample)
+      learned.push(...samples)
+      taken++
+    }
+    if (learned.length > 0) this.#sink.learned(learned)
+    return taken
+  }
+
+  /** Takes one sample that is known to be new. */
+  addSample(sample: Sample): void {
+    this.learning.add(this.row(sample), sample.silenceMs)
+  }
+
+  /** The row of a (provider, model, phase). */
+  row(of: Pick<Sample, 'provider' | 'model' | 'phase'>): number {
+    return this.turns.keys.indexOf(of.provider, of.model) * 3 + PHASES.indexOf(of.phase)
+  }
+
+  stateOf(turn: Turn): VerdictState {
+    const state = this.#state[turn.slot]
+    return state === STALE ? 'stale' : state === SUSPECT ? 'suspect' : 'running'
+  }
+
+  /** Threshold, its source and samples of a running turn's phase now. */
+  thresholdOf(turn: Turn): ThresholdRow {
+    const key = this.turns.key[turn.slot] as number
+    return this.learning.rowOf(key, this.turns.keys.at(key), this.turns.phase[turn.slot] as number)
+  }
+
+  /** The stale episode a running turn is in, or null. */
+  episodeOf(turn: Turn): { episode: number; reason: StaleReason; staleSinceWallMs: number } | null {
+    const trouble = this.#trouble[turn.slot]
+    return this.#state[turn.slot] === STALE && trouble ? trouble : null
+  }
+
+  /** Whether an interrupt was requested of a running turn. */
+  interruptRequested(turn: Turn): boolean {
+    return typeof this.#trouble[turn.slot]?.interruptAt === 'number'
+  }
+
+  /** How many stale verdicts a turn has had. */
+  episodes(turn: Turn): number {
+    return this.#trouble[turn.slot]?.episode ?? 0
+  }
+
+  #judge(slot: number, settled: boolean): void {
+    const turn = this.turns.turns[slot]
+    const silence = this.turns.silenceMs(slot)
+    const threshold = this.learning.limits[this.#row(slot)] as number
+    if (turn === undefined || this.#state[slot] === STALE || silence <= threshold) return
+    const { now } = this.time
+    if (now < (this.#graceUntil[slot] as number) || now < (this.#holdUntil[slot] as number)) return
+    this.#attention[slot] = 1
+    const overThreshold = this.#bump(this.#overThreshold, slot)
+    if (this.#state[slot] === RUNNING) {
+      if (!settled && overThreshold <= MAX_DEFERRED_TICKS) {
+        this.self.deferrals++
+        return
+      }
+      this.#suspect(turn, silence)
+    }
+    if (silence <= threshold * CONFIRM || this.#state[slot] !== SUSPECT) return
+    const overLimit = this.#bump(this.#overLimit, slot)
+    if (!settled && overLimit <= MAX_DEFERRED_TICKS) {
+      this.self.deferrals++
+      return
+    }
+    const trouble = this.#troubleOf(slot)
+    if (trouble.verifyAskedAt !== null && now - trouble.verifyAskedAt < VERIFY_TIMEOUT_MS) return
+    this.counters.detectionDelay.observe((silence - threshold * CONFIRM) / 1000)
+    trouble.stalePhases |= 1 << (this.turns.phase[slot] as number)
+    this.turns.observeOpenGap(slot)
+    this.#flag(turn, 'silence')
+  }
+
+  #suspect(turn: Turn, silence: number): void {
+    const { slot } = turn
+    this.#state[slot] = SUSPECT
+    const phase = this.turns.phaseOf(slot)
+    this.counters.at(this.turns.key[slot] as number).suspected[phase]++
+    const verdict = this.#verdict(turn, 'suspect', 'silence', silence)
+    this.#sink.verdict(verdict)
+    if (this.#verify === undefined || this.#state[slot] !== SUSPECT) return
+    const trouble = this.#troubleOf(slot)
+    const suspicion = ++trouble.suspicion
+    const answered = (answer: VerifyAnswer) => {
+      // The turn may have ended, gone on or been flagged while the host thought about it.
+      if (turn.slot !== slot || trouble.suspicion !== suspicion || this.#state[slot] !== SUSPECT) return
+      trouble.verifyAskedAt = null
+      if (answer !== 'no') return
+      this.time.read()
+      this.turns.restartSilence(slot)
+      this.#unsuspect(slot)
+    }
+    try {
+      const answer = this.#verify(verdict)
+      if (typeof answer === 'string') return answered(answer)
+      trouble.verifyAskedAt = this.time.now
+      Promise.resolve(answer).then(answered, (error: unknown) => {
+        this.fault('verify', error)
+        answered('still')
+      })
+    } catch (error) {
+      this.fault('verify', error)
+    }
+  }
+
+  /** Opens a stale episode, or gives the open one a stronger reason. */
+  #flag(turn: Turn, reason: StaleReason): void {
+    const { slot } = turn
+    const trouble = this.#troubleOf(slot)
+    if (this.#state[slot] === STALE) {
+      if (trouble.reason === 'silence') trouble.reason = reason
+      return
+    }
+    const silence = this.turns.silenceMs(slot)
+    this.#state[slot] = STALE
+    this.#attention[slot] = 1
+    trouble.episode++
+    trouble.everStale = true
+    trouble.reason = reason
+    trouble.openedBy = reason
+    trouble.openedPhase = this.turns.phase[slot] as number
+    trouble.staleSince = this.time.now
+    trouble.staleSinceWallMs = this.time.wallMs
+    trouble.verifyAskedAt = null
+    this.counters.at(this.turns.key[slot] as number).stale[reason][this.turns.phaseOf(slot)]++
+    this.#sink.verdict(this.#verdict(turn, 'stale', reason, silence))
+  }
+
+  #exited(turn: Turn): void {
+    const trouble = this.#troubleOf(turn.slot)
+    const { interruptAt } = trouble
+    if (interruptAt !== null && this.time.now - interruptAt <= INTERRUPT_EXIT_MS) {
+      this.end(turn, 'aborted')
+      return
+    }
+    trouble.goneAt = this.time.now
+    this.#gone.add(turn)
+    this.#flag(turn, 'provider-dead')
+  }
+
+  /** Progress, or a tool or wait that starts, speaks for the turn. */
+  #alive(turn: Turn): void {
+    const { slot } = turn
+    const { now } = this.time
+    this.#restarts[slot] = 0
+    this.#holds[slot] = 0
+    if (this.#graceUntil[slot] !== 0 && this.time.sinceWakeMs > WAKE_SETTLED_MS) this.#graceUntil[slot] = 0
+    const state = this.#state[slot]
+    this.#unsuspect(slot)
+    this.#attention[slot] = this.#graceUntil[slot] === 0 ? 0 : 1
+    const trouble = this.#trouble[slot]
+    if (trouble) {
+      trouble.goneAt = null
+      this.#gone.delete(turn)
+    }
+    if (state !== STALE || !trouble) return
+    this.#state[slot] = RUNNING
+    const phase = PHASES[trouble.openedPhase] as (typeof PHASES)[number]
+    this.#closeEpisode(trouble, 'recovered')
+    this.counters.at(this.turns.key[slot] as number).recovered[trouble.openedBy][phase]++
+    this.#guard('listener', () =>
+      this.#sink.verdict(
+        this.#verdict(turn, 'recovered', trouble.reason, now - trouble.staleSince, trouble.openedPhase),
+      ),
+    )
+    trouble.errorMessage = null
+  }
+
+  #closeEpisode(trouble: Trouble, resolution: Resolution): void {
+    this.counters.staleSeconds[resolution].observe((this.time.now - trouble.staleSince) / 1000)
+  }
+
+  #unsuspect(slot: number): void {
+    if (this.#state[slot] === SUSPECT) this.#state[slot] = RUNNING
+    this.#overThreshold[slot] = 0
+    this.#overLimit[slot] = 0
+    const trouble = this.#trouble[slot]
+    if (trouble) trouble.verifyAskedAt = null
+  }
+
+  /** A turn whose silence is within its threshold again, because it was restarted or the threshold rose. */
+  #within(slot: number): void {
+    if (this.#state[slot] === SUSPECT || this.#overThreshold[slot] !== 0) this.#unsuspect(slot)
+  }
+
+  #restartAll(): void {
+    const until = this.time.now + WAKE_GRACE_MS
+    for (let slot = 0; slot < this.turns.high; slot++) {
+      if (this.#state[slot] !== RUNNING && this.#state[slot] !== SUSPECT) continue
+      if ((this.#restarts[slot] as number) >= MAX_PAUSES) continue
+      this.#unsuspect(slot)
+      this.#bump(this.#restarts, slot)
+      this.#attention[slot] = 1
+      this.#graceUntil[slot] = until
+      this.turns.restartSilence(slot)
+      this.self.restarts++
+    }
+  }
+
+  #holdAll(pauseMs: number): void {
+    const until = this.time.now + 2 * pauseMs + HOLD_EXTRA_MS
+    for (let slot = 0; slot < this.turns.high; slot++) {
+      if (this.#state[slot] !== RUNNING && this.#state[slot] !== SUSPECT) continue
+      if ((this.#holds[slot] as number) >= MAX_PAUSES) continue
+      this.#bump(this.#holds, slot)
+      this.#attention[slot] = 1
+      this.#holdUntil[slot] = Math.max(this.#holdUntil[slot] as number, until)
+      this.self.holds++
+    }
+  }
+
+  #sweepLost(): void {
+    const before = this.time.now - this.#lostAfterMs
+    for (let slot = 0; slot < this.turns.high; slot++) {
+      if (this.#state[slot] === FREE || (this.turns.lastEventAt[slot] as number) > before) continue
+      this.#guard('tick', () => this.end(this.turns.turns[slot] as Turn, 'lost'))
+    }
+  }
+
+  /** What the end of a turn teaches: samples if it was healthy, quarantine if it recovered, nothing if it was killed. */
+  #learn(turn: Turn, stats: TurnStats, trouble: Trouble | undefined): Sample[] {
+    const { slot } = turn
+    const key = this.turns.key[slot] as number
+    const { provider, model } = this.turns.keys.at(key)
+    const longest = this.turns.longestMs(slot)
+    const learned: Sample[] = []
+    const isNew = this.learning.isNew(stats.id)
+    const take = (phase: number, silenceMs: number) => {
+      if (!isNew) return
+      this.learning.add(key * 3 + phase, silenceMs)
+      learned.push({ id: stats.id, provider, model, phase: PHASES[phase] as (typeof PHASES)[number], silenceMs })
+    }
+    const completed = stats.outcome === 'completed' && stats.timeToFirstTokenMs !== null
+    if (completed && !trouble?.everStale) {
+      for (let phase = 0; phase < PHASES.length; phase++) {
+        const silenceMs = longest[phase]
+        if (typeof silenceMs === 'number') take(phase, silenceMs)
+      }
+      return learned
+    }
+    for (let phase = 0; phase < PHASES.length; phase++) {
+      if (!trouble || (trouble.stalePhases & (1 << phase)) === 0) continue
+      const row = key * 3 + phase
+      const silenceMs = longest[phase]
+      if (completed && typeof silenceMs === 'number') {
+        const confirmed = this.learning.quarantine(row, silenceMs)
+        if (confirmed !== null) take(phase, confirmed)
+      } else if (this.#state[slot] === STALE && trouble.openedPhase === phase) {
+        this.learning.censor(row)
+      }
+    }
+    return learned
+  }
+
+  #observeFirstToken(slot: number): void {
+    const { firstTokenMs } = this.turns.read(slot)
+    this.counters.at(this.turns.key[slot] as number).firstToken.observe((firstTokenMs ?? 0) / 1000)
+  }
+
+  #verdict(turn: Turn, verdict: Verdict['verdict'], reason: StaleReason, silenceMs: number, phase?: number): Verdict {
+    const { slot } = turn
+    const facts = this.turns.read(slot)
+    const row = this.thresholdOf(turn)
+    const trouble = this.#trouble[slot]
+    const tool = turn.oldestTool()
+    return {
+      verdict,
+      threadId: turn.threadId,
+      turnId: turn.turnId,
+      parentThreadId: turn.parentThreadId,
+      provider: turn.provider,
+      model: turn.model,
+      episode: trouble?.episode ?? 0,
+      reason,
+      phase: phase === undefined ? row.phase : (PHASES[phase] as (typeof PHASES)[number]),
+      preset: this.learning.preset,
+      thresholdMs: row.thresholdMs,
+      thresholdSource: row.thresholdSource,
+      samples: row.samples,
+      silenceMs: Math.round(silenceMs),
+      at: isoTime(this.time.wallMs),
+      lastEventAt: isoTime(facts.lastEventWallMs),
+      lastEventKind: facts.lastEventKind,
+      lastProgressAt: facts.lastProgressWallMs === null ? null : isoTime(facts.lastProgressWallMs),
+      lastProgressKind: facts.lastProgressKind,
+      open: tool ? (tool.name ?? tool.id) : (turn.oldestWait()?.reason ?? null),
+      errorMessage: trouble?.errorMessage ?? null,
+    }
+  }
+
+  /** Counts a fault and passes it on. */
+  fault(where: FaultPlace, error: unknown): void {
+    this.self.fault(where)
+    this.#sink.fault(where, error)
+  }
+
+  #guard(where: FaultPlace, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.fault(where, error)
+    }
+  }
+
+  #row(slot: number): number {
+    return (this.turns.key[slot] as number) * 3 + (this.turns.phase[slot] as number)
+  }
+
+  #bump(column: Uint8Array, slot: number): number {
+    const value = Math.min(255, (column[slot] as number) + 1)
+    column[slot] = value
+    return value
+  }
+
+  #troubleOf(slot: number): Trouble {
+    this.#trouble[slot] ??= {
+      episode: 0,
+      reason: 'silence',
+      openedBy: 'silence',
+      openedPhase: 0,
+      staleSince: 0,
+      staleSinceWallMs: 0,
+      stalePhases: 0,
+      everStale: false,
+      goneAt: null,
+      interruptAt: null,
+      errorMessage: null,
+      verifyAskedAt: null,
+      suspicion: 0,
+    }
+    return this.#trouble[slot]
+  }
+
+  #grow(capacity: number): void {
+    this.#state = wider(this.#state, capacity)
+    this.#graceUntil = wider(this.#graceUntil, capacity)
+    this.#holdUntil = wider(this.#holdUntil, capacity)
+    this.#restarts = wider(this.#restarts, capacity)
+    this.#holds = wider(this.#holds, capacity)
+    this.#overThreshold = wider(this.#overThreshold, capacity)
+    this.#overLimit = wider(this.#overLimit, capacity)
+    this.#attention = wider(this.#attention, capacity)
+  }
+}

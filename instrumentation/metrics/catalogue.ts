@@ -1,0 +1,83 @@
+/** Every metric, once: the source of the bridges, the docs, the rules and the dashboards. */
+
+interface Definition {
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  /** UCUM; braces where Prometheus has no unit. */
+  readonly unit: string
+  readonly labels: readonly string[]
+  readonly help: string
+}
+
+const M = ['provider', 'model'] as const
+
+/** Prefix of every name. */
+export const PREFIX = 'turnwatch_'
+/** Rises when a name, label or meaning changes. */
+export const CATALOGUE_VERSION = '1'
+
+export const catalogue = {
+  thread_silence_seconds: gauge('s', ['thread'], 'Judged silence of a running turn, 0 while a tool or wait is open.'),
+  thread_silence_threshold_seconds: gauge(
+    's',
+    ['thread'],
+    'Silence at which the turn becomes suspect; stale is 1.25 times it.',
+  ),
+  thread_last_progress_timestamp_seconds: gauge('s', ['thread'], 'Unix time of the last progress of a running turn.'),
+  thread_stale: gauge('', ['thread'], 'Whether a running turn is stale, 0 or 1.'),
+  thread_info: gauge('', ['thread', 'turn', 'parent', ...M], 'Who a running turn is, always 1.'),
+  thread_state: gauge('', ['thread', 'state'], 'The current state of a running turn, always 1.'),
+  thread_series_omitted: gauge('{thread}', [], 'Running threads beyond the cap on series.'),
+
+  turns_running: gauge('{turn}', [...M, 'state'], 'Running turns by what they do.'),
+  turns_waiting: gauge('{turn}', ['reason'], 'Running turns that wait for something that is not their model.'),
+  wait_max_seconds: gauge('s', ['reason'], 'The longest open wait.'),
+  turns_stale: gauge('{turn}', [...M, 'reason'], 'Running turns that are stale now.'),
+  silence_max_seconds: gauge('s', M, 'The longest judged silence of any running turn.'),
+  open_tool_max_seconds: gauge('s', M, 'The longest open tool.'),
+  turns_not_started: gauge('{turn}', [], 'Turns that were requested and have not started.'),
+  interrupts_unsettled: gauge('{turn}', [], 'Running turns that were asked to stop.'),
+  turns_unsettled: gauge('{turn}', [], 'Turns that have ended and that the host still shows as running.'),
+  turns_started_total: counter('{turn}', M, 'Turns started.'),
+  events_total: counter('{event}', [...M, 'class'], 'Events of turns by class.'),
+  turns_ended_total: counter('{turn}', [...M, 'outcome'], 'Turns ended.'),
+  turns_suspected_total: counter('{turn}', [...M, 'phase'], 'Times a turn became suspect.'),
+  turns_stale_total: counter('{turn}', [...M, 'reason', 'phase'], 'Stale episodes opened.'),
+  turns_recovered_total: counter('{turn}', [...M, 'reason', 'phase'], 'Stale episodes that progress closed.'),
+  turn_duration_seconds: histogram('s', [...M, 'outcome'], 'Duration of ended turns.'),
+  time_to_first_token_seconds: histogram('s', M, 'From the start of a turn to its first token.'),
+  event_gap_seconds: histogram(
+    's',
+    [...M, 'phase'],
+    'Judged gaps; an open one is observed when the turn ends or goes stale.',
+  ),
+  stale_duration_seconds: histogram('s', ['resolution'], 'How long stale episodes lasted.'),
+  stale_detection_delay_seconds: histogram('s', [], 'From the crossing of the limit to the stale verdict, by silence.'),
+  threshold_seconds: gauge('s', [...M, 'phase'], 'Threshold in force.'),
+  healthy_gap_max_seconds: gauge('s', [...M, 'phase'], 'The largest healthy silence on record.'),
+  healthy_samples: gauge('{sample}', [...M, 'phase'], 'Samples behind the threshold.'),
+  unclassified_events_total: counter('{event}', ['source', 'type'], 'Events of types that their source does not know.'),
+
+  ticks_total: counter('{tick}', [], 'Ticks of the detector.'),
+  observed_seconds_total: counter('s', [], 'Time in which this process could have read events.'),
+  host_suspends_total: counter('{suspend}', [], 'Sleeps of the machine, or stops of this process, that were noticed.'),
+  host_suspend_seconds_total: counter('s', [], 'How long they lasted.'),
+  last_tick_timestamp_seconds: gauge('s', [], 'Unix time of the last tick.'),
+  tick_lag_seconds: histogram('s', [], 'How late ticks were.'),
+  internal_errors_total: counter('{error}', ['where'], 'Faults of ours or of a callback that were caught.'),
+  store_errors_total: counter('{error}', ['op'], 'Failed operations of the store.'),
+  build_info: gauge('', ['version', 'node_version', 'catalogue'], 'Version of turnwatch, always 1.'),
+} as const satisfies Record<string, Definition>
+
+export type MetricName = keyof typeof catalogue
+
+function gauge<const L extends readonly string[]>(unit: string, labels: L, help: string) {
+  return { type: 'gauge', unit, labels, help } as const
+}
+
+function counter<const L extends readonly string[]>(unit: string, labels: L, help: string) {
+  return { type: 'counter', unit, labels, help } as const
+}
+
+function histogram<const L extends readonly string[]>(unit: string, labels: L, help: string) {
+  return { type: 'histogram', unit, labels, help } as const
+}

@@ -1,0 +1,322 @@
+/** Reads every metric of the catalogue from the state of the watch. Nothing is kept between two scrapes. */
+
+import { OUTCOMES, PHASES, WAIT_REASONS, type WaitReason } from '../events.ts'
+import { GAP_BOUNDS_SECONDS } from '../gap-histogram.ts'
+import { Histogram } from '../histogram.ts'
+import type { Turn } from '../turn.ts'
+import { EVENT_CLASSES, type TurnClock } from '../turn-clock.ts'
+import { RESOLUTIONS, STALE_REASONS, type StaleReason, type TurnCounters } from '../turn-counters.ts'
+import { CATALOGUE_VERSION, catalogue, type MetricName, PREFIX } from './catalogue.ts'
+import { type Family, type HistogramPoint, histogramPoint, type Labels, type Point } from './family.ts'
+import { labelValue } from './label-value.ts'
+
+export type PerThreadSeries = 'all' | 'stale' | 'off'
+
+/** What metrics need of a detector. */
+export interface Measured {
+  readonly turns: TurnClock
+  readonly counters: TurnCounters
+  readonly time: { readonly now: number; readonly wallMs: number; read(): void }
+  readonly self: {
+    readonly ticks: number
+    readonly observedMs: number
+    readonly suspends: number
+    readonly suspendedMs: number
+    readonly lastTickWallMs: number
+    readonly lagSeconds: Histogram
+    readonly faults: Readonly<Record<string, number>>
+    readonly storeErrors: Readonly<Record<string, number>>
+    readonly unclassified: ReadonlyMap<string, { source: string; type: string; count: number }>
+  }
+  readonly learning: {
+    rowOf(key: number, model: { provider: string; model: string | null }, phase: number): Row
+  }
+  stateOf(turn: Turn): 'running' | 'suspect' | 'stale'
+  thresholdOf(turn: Turn): Row
+  episodeOf(turn: Turn): { reason: StaleReason } | null
+  interruptRequested(turn: Turn): boolean
+}
+
+interface Row {
+  readonly thresholdMs: number
+  readonly largestMs: number
+  readonly samples: number
+}
+
+export interface Host {
+  readonly notStarted: number
+  readonly unsettled: number
+  readonly perThread: PerThreadSeries
+  readonly version: string
+}
+
+/** Running threads that get series of their own. */
+const MAX_THREADS = 500
+/** Provider/model pairs with labels of their own; the rest is `other`. */
+const MAX_PAIRS = 50
+
+export function collectMetrics(detector: Measured, host: Host): Family[] {
+  detector.time.read()
+  const families = new Families()
+  collectModels(detector, families)
+  collectRunning(detector, families, host)
+  collectSelf(detector, families, host)
+  return families.all()
+}
+
+/** Points under way, by metric. */
+class Families {
+  readonly #points = new Map<MetricName, (Point | HistogramPoint)[]>()
+
+  add(name: MetricName, value: number, labels: Labels = {}): void {
+    this.#of(name).push({ labels, value })
+  }
+
+  addHistogram(name: MetricName, histogram: Histogram, labels: Labels = {}): void {
+    this.#of(name).push(histogramPoint(labels, histogram))
+  }
+
+  /** Every metric of the catalogue, those without a point too. */
+  all(): Family[] {
+    return (Object.keys(catalogue) as MetricName[]).map((name) => {
+      const { type, unit, help } = catalogue[name]
+      return { name: PREFIX + name, type, unit, help, points: this.#points.get(name) ?? [] } as Family
+    })
+  }
+
+  #of(name: MetricName): (Point | HistogramPoint)[] {
+    let points = this.#points.get(name)
+    if (points === undefined) {
+      points = []
+      this.#points.set(name, points)
+    }
+    return points
+  }
+}
+
+/** The label set of each model key; keys with the same labels share one group. */
+function modelGroups(turns: TurnClock): { labels: Labels; keys: number[] }[] {
+  const groups = new Map<string, { labels: Labels; keys: number[] }>()
+  for (let key = 0; key < turns.keys.size; key++) {
+    const labels = modelLabels(turns, key)
+    const id = `${labels.provider}\n${labels.model}`
+    const group = groups.get(id)
+    if (group) group.keys.push(key)
+    else groups.set(id, { labels, keys: [key] })
+  }
+  return [...groups.values()]
+}
+
+function modelLabels(turns: TurnClock, key: number) {
+  if (key >= MAX_PAIRS) return { provider: 'other', model: 'other' }
+  const { provider, model } = turns.keys.at(key)
+  return { provider: labelValue(provider), model: labelValue(model ?? '') }
+}
+
+function collectModels(detector: Measured, families: Families): void {
+  const { turns, counters } = detector
+  for (const { labels, keys } of modelGroups(turns)) {
+    const of = keys.map((key) => counters.at(key))
+    const sum = (read: (key: (typeof of)[number]) => number) => of.reduce((total, key) => total + read(key), 0)
+    families.add(
+      'turns_started_total',
+      sum((key) => key.started),
+      labels,
+    )
+    for (const name of EVENT_CLASSES) {
+      const count = keys.reduce((total, key) => total + turns.eventCount(key, name), 0)
+      families.add('events_total', count, { ...labels, class: name })
+    }
+    for (const outcome of OUTCOMES) {
+      families.add(
+        'turns_ended_total',
+        sum((key) => key.ended[outcome]),
+        { ...labels, outcome },
+      )
+      families.addHistogram('turn_duration_seconds', merged(of.map((key) => key.durations[outcome])), {
+        ...labels,
+        outcome,
+      })
+    }
+    families.addHistogram('time_to_first_token_seconds', merged(of.map((key) => key.firstToken)), labels)
+    PHASES.forEach((phase, index) => {
+      const byPhase = { ...labels, phase }
+      families.add(
+        'turns_suspected_total',
+        sum((key) => key.suspected[phase]),
+        byPhase,
+      )
+      for (const reason of STALE_REASONS) {
+        families.add(
+          'turns_stale_total',
+          sum((key) => key.stale[reason][phase]),
+          { ...labels, reason, phase },
+        )
+        families.add(
+          'turns_recovered_total',
+          sum((key) => key.recovered[reason][phase]),
+          { ...labels, reason, phase },
+        )
+      }
+      families.addHistogram(
+        'event_gap_seconds',
+        merged(keys.map((key) => gapHistogram(turns, key * 3 + index))),
+        byPhase,
+      )
+      const rows = keys.map((key) => detector.learning.rowOf(key, turns.keys.at(key), index))
+      families.add('threshold_seconds', Math.max(...rows.map((row) => row.thresholdMs)) / 1000, byPhase)
+      families.add('healthy_gap_max_seconds', Math.max(...rows.map((row) => row.largestMs)) / 1000, byPhase)
+      families.add(
+        'healthy_samples',
+        rows.reduce((total, row) => total + row.samples, 0),
+        byPhase,
+      )
+    })
+  }
+  for (const resolution of RESOLUTIONS) {
+    families.addHistogram('stale_duration_seconds', counters.staleSeconds[resolution], { resolution })
+  }
+  families.addHistogram('stale_detection_delay_seconds', counters.detectionDelay)
+}
+
+function gapHistogram(turns: TurnClock, row: number): Histogram {
+  const histogram = new Histogram(GAP_BOUNDS_SECONDS)
+  histogram.counts.set(turns.gaps.counts(row))
+  histogram.sum = turns.gaps.sumMs(row) / 1000
+  return histogram
+}
+
+function merged(histograms: readonly Histogram[]): Histogram {
+  const [first] = histograms as [Histogram, ...Histogram[]]
+  if (histograms.length === 1) return first
+  const all = new Histogram(first.bounds)
+  for (const { counts, sum } of histograms) {
+    counts.forEach((count, i) => {
+      all.counts[i] = (all.counts[i] as number) + count
+    })
+    all.sum += sum
+  }
+  return all
+}
+
+const RUNNING_STATES = [...PHASES, 'tool', 'waiting'] as const
+
+interface RunningModel {
+  readonly labels: Labels
+  readonly states: Record<(typeof RUNNING_STATES)[number], number>
+  readonly stale: Record<StaleReason, number>
+  silenceMs: number
+  toolMs: number
+}
+
+function collectRunning(detector: Measured, families: Families, host: Host): void {
+  const { turns, time } = detector
+  const models = new Map<string, RunningModel>()
+  const waits = new Map<WaitReason, { turns: number; longestMs: number }>()
+  for (const reason of WAIT_REASONS) waits.set(reason, { turns: 0, longestMs: 0 })
+  const byKey = modelGroups(turns).flatMap(({ labels, keys }) => {
+    const model: RunningModel = {
+      labels,
+      states: { 'first-token': 0, 'after-tool': 0, 'mid-stream': 0, tool: 0, waiting: 0 },
+      stale: { silence: 0, 'provider-dead': 0, 'provider-error': 0 },
+      silenceMs: 0,
+      toolMs: 0,
+    }
+    models.set(`${labels.provider}\n${labels.model}`, model)
+    return keys.map((key) => [key, model] as const)
+  })
+  const modelOf = new Map(byKey)
+  const threads: Thread[] = []
+  let interrupts = 0
+  for (const turn of turns.turns) {
+    if (turn === undefined) continue
+    const model = modelOf.get(turns.key[turn.slot] as number) as RunningModel
+    const tool = turn.oldestTool()
+    const silenceMs = turns.silenceMs(turn.slot)
+    const state = tool ? 'tool' : turns.covered[turn.slot] === 1 ? 'waiting' : turns.phaseOf(turn.slot)
+    model.states[state]++
+    model.silenceMs = Math.max(model.silenceMs, silenceMs)
+    if (tool) model.toolMs = Math.max(model.toolMs, time.now - tool.startedAt)
+    const episode = detector.episodeOf(turn)
+    if (episode) model.stale[episode.reason]++
+    if (detector.interruptRequested(turn)) interrupts++
+    for (const reason of new Set([...(turn.waits?.values() ?? [])].map((wait) => wait.reason))) {
+      const waiting = waits.get(reason) as { turns: number; longestMs: number }
+      waiting.turns++
+      for (const wait of turn.waits?.values() ?? []) {
+        if (wait.reason === reason) waiting.longestMs = Math.max(waiting.longestMs, time.now - wait.since)
+      }
+    }
+    const verdict = detector.stateOf(turn)
+    const shown = verdict !== 'running' ? verdict : state === 'tool' || state === 'waiting' ? state : 'running'
+    const thresholdMs = detector.thresholdOf(turn).thresholdMs
+    threads.push({ turn, model, state: shown, silenceMs, thresholdMs })
+  }
+  for (const model of models.values()) {
+    for (const state of RUNNING_STATES) families.add('turns_running', model.states[state], { ...model.labels, state })
+    for (const reason of STALE_REASONS) families.add('turns_stale', model.stale[reason], { ...model.labels, reason })
+    families.add('silence_max_seconds', model.silenceMs / 1000, model.labels)
+    families.add('open_tool_max_seconds', model.toolMs / 1000, model.labels)
+  }
+  for (const [reason, waiting] of waits) {
+    families.add('turns_waiting', waiting.turns, { reason })
+    families.add('wait_max_seconds', waiting.longestMs / 1000, { reason })
+  }
+  families.add('turns_not_started', host.notStarted)
+  families.add('interrupts_unsettled', interrupts)
+  families.add('turns_unsettled', host.unsettled)
+  collectThreads(turns, families, threads, host.perThread)
+}
+
+interface Thread {
+  readonly turn: Turn
+  readonly model: RunningModel
+  readonly state: 'running' | 'tool' | 'waiting' | 'suspect' | 'stale'
+  readonly silenceMs: number
+  readonly thresholdMs: number
+}
+
+function collectThreads(turns: TurnClock, families: Families, threads: Thread[], mode: PerThreadSeries): void {
+  const wanted = mode === 'off' ? [] : mode === 'stale' ? threads.filter((one) => one.state === 'stale') : threads
+  if (wanted.length > MAX_THREADS) wanted.sort((a, b) => risk(b) - risk(a))
+  const shown = wanted.slice(0, MAX_THREADS)
+  families.add('thread_series_omitted', mode === 'off' ? 0 : wanted.length - shown.length)
+  for (const { turn, model, state, silenceMs, thresholdMs } of shown) {
+    const labels = { thread: labelValue(turn.threadId) }
+    const { lastProgressWallMs, startedWallMs } = turns.read(turn.slot)
+    families.add('thread_silence_seconds', silenceMs / 1000, labels)
+    families.add('thread_silence_threshold_seconds', thresholdMs / 1000, labels)
+    families.add('thread_last_progress_timestamp_seconds', (lastProgressWallMs ?? startedWallMs) / 1000, labels)
+    families.add('thread_stale', state === 'stale' ? 1 : 0, labels)
+    families.add('thread_state', 1, { ...labels, state })
+    families.add('thread_info', 1, {
+      ...labels,
+      turn: labelValue(turn.turnId),
+      parent: labelValue(turn.parentThreadId ?? ''),
+      ...model.labels,
+    })
+  }
+}
+
+function risk({ state, silenceMs, thresholdMs }: Thread): number {
+  return (state === 'stale' ? 2e9 : state === 'suspect' ? 1e9 : 0) + silenceMs / thresholdMs
+}
+
+function collectSelf({ self }: Measured, families: Families, host: Host): void {
+  families.add('ticks_total', self.ticks)
+  families.add('observed_seconds_total', self.observedMs / 1000)
+  families.add('host_suspends_total', self.suspends)
+  families.add('host_suspend_seconds_total', self.suspendedMs / 1000)
+  families.add('last_tick_timestamp_seconds', self.lastTickWallMs / 1000)
+  families.addHistogram('tick_lag_seconds', self.lagSeconds)
+  for (const [where, count] of Object.entries(self.faults)) families.add('internal_errors_total', count, { where })
+  for (const [op, count] of Object.entries(self.storeErrors)) families.add('store_errors_total', count, { op })
+  for (const { source, type, count } of self.unclassified.values()) {
+    families.add('unclassified_events_total', count, { source, type: labelValue(type) })
+  }
+  families.add('build_info', 1, {
+    version: host.version,
+    node_version: process.version,
+    catalogue: CATALOGUE_VERSION,
+  })
+}

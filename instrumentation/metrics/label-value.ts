@@ -1,0 +1,13 @@
+/** Label values come from hosts and wires: cleaned and cut before they reach any exposition. */
+
+import { createHash } from 'node:crypto'
+
+const MAX_LENGTH = 200
+
+/** Valid UTF-8 without control characters, at most 200 characters; what is cut ends with `~` and 8 digits of a hash. */
+export function labelValue(value: string): string {
+  const plain = value.toWellFormed().replace(/\p{Cc}/gu, '')
+  if (plain.length <= MAX_LENGTH) return plain
+  const hash = createHash('sha256').update(value).digest('hex').slice(0, 8)
+  return `${plain.slice(0, MAX_LENGTH - 9).toWellFormed()}~${hash}`
+}

@@ -1,0 +1,162 @@
+/** Classes of raw provider events: a table per wire, whose first matching rule wins. Stateless. */
+
+import type { Outcome } from '../events.ts'
+
+export type WireClass =
+  | 'content'
+  | 'tool-start'
+  | 'tool-end'
+  | 'wait-start'
+  | 'wait-end'
+  | 'neutral'
+  | 'turn-start'
+  | 'terminal-ok'
+  | 'terminal-error'
+
+/** A test of one value in the event. Paths: dots, `[]` = each element. */
+export type Condition = { readonly path: string } & (
+  | { readonly equals: unknown }
+  | { readonly in: readonly unknown[] }
+  | { readonly anyIn: readonly unknown[] }
+  | { readonly nonEmpty: true }
+  | { readonly exists: true }
+  | { readonly gt: number }
+  | { readonly matches: string }
+)
+
+export interface Classification {
+  readonly class: WireClass
+  readonly kind?: string
+  /** Path of the id that pairs starts with ends; `=x` is the constant x. */
+  readonly id?: string
+  readonly outcome?: Outcome
+  /** A sign of a living process, never of a living turn. */
+  readonly heartbeat?: true
+  /** Path of an announced back-off in ms. */
+  readonly holdMs?: string
+  /** Path of the epoch ms at which an announced back-off ends. */
+  readonly holdUntil?: string
+}
+
+interface Rule extends Partial<Classification> {
+  readonly when: Condition
+  readonly class: WireClass
+}
+
+export interface EventType extends Classification {
+  readonly rules?: readonly Rule[]
+}
+
+export type EventTable = Readonly<Record<string, EventType>>
+
+/** An event's key in its table and what it is; `key` is null for a type that the table does not have. */
+export interface Classified extends Classification {
+  readonly key: string | null
+}
+
+export type Raw = Readonly<Record<string, unknown>>
+
+export const isRaw = (value: unknown): value is Raw =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const UNKNOWN_TYPE: Classified = { key: null, class: 'neutral' }
+
+/** Classifies events of one wire. `candidates` gives the keys to look up, the most specific first. */
+export class Classifier {
+  readonly #types = new Map<string, { plain: Classified; rules: readonly CompiledRule[] }>()
+  readonly #candidates: (raw: Raw) => readonly (string | null)[]
+
+  constructor(table: EventTable, candidates: (raw: Raw) => readonly (string | null)[]) {
+    this.#candidates = candidates
+    for (const [key, { rules = [], ...plain }] of Object.entries(table)) {
+      this.#types.set(key, {
+        plain: { key, ...plain },
+        rules: rules.map(({ when, ...changes }) => ({ holds: condition(when), is: { key, ...plain, ...changes } })),
+      })
+    }
+  }
+
+  classify(raw: Raw): Classified {
+    for (const key of this.#candidates(raw)) {
+      const type = key === null ? undefined : this.#types.get(key)
+      if (type !== undefined) return type.rules.find((rule) => rule.holds(raw))?.is ?? type.plain
+    }
+    return UNKNOWN_TYPE
+  }
+}
+
+interface CompiledRule {
+  readonly holds: (raw: Raw) => boolean
+  readonly is: Classified
+}
+
+function condition(when: Condition): (raw: Raw) => boolean {
+  const read = reader(when.path)
+  if ('equals' in when) return (raw) => read(raw) === when.equals
+  if ('in' in when) return (raw) => when.in.includes(read(raw))
+  if ('anyIn' in when) {
+    return (raw) => {
+      const found = read(raw)
+      return Array.isArray(found) && found.some((value) => when.anyIn.includes(value))
+    }
+  }
+  if ('nonEmpty' in when) return (raw) => isNonEmpty(read(raw))
+  if ('exists' in when) return (raw) => read(raw) != null
+  if ('gt' in when) {
+    return (raw) => {
+      const value = read(raw)
+      return typeof value === 'number' && value > when.gt
+    }
+  }
+  const pattern = new RegExp(when.matches)
+  return (raw) => {
+    const value = read(raw)
+    return typeof value === 'string' && pattern.test(value)
+  }
+}
+
+function isNonEmpty(value: unknown): boolean {
+  if (typeof value === 'string' || Array.isArray(value)) return value.length > 0
+  if (isRaw(value)) return Object.keys(value).length > 0
+  return typeof value === 'number' || value === true
+}
+
+/** A function that reads a path; what is not there is undefined, a path with `[]` gives an array. */
+export function reader(path: string): (raw: unknown) => unknown {
+  const steps = path.split('.')
+  return (raw) => readSteps(raw, steps, 0)
+}
+
+function readSteps(value: unknown, steps: readonly string[], at: number): unknown {
+  const step = steps[at]
+  if (step === undefined) return value
+  if (!isRaw(value)) return undefined
+  if (!step.endsWith('[]')) return readSteps(ownValue(value, step), steps, at + 1)
+  const list = ownValue(value, step.slice(0, -2))
+  return Array.isArray(list) ? list.map((element) => readSteps(element, steps, at + 1)) : undefined
+}
+
+function ownValue(value: Raw, name: string): unknown {
+  return Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+const idReaders = new Map<string, (raw: unknown) => unknown>()
+
+/** The ids that a classified event names, in its order. */
+export function idsOf(raw: Raw, path: string | undefined): string[] {
+  if (path === undefined) return []
+  if (path.startsWith('=')) return [path.slice(1)]
+  let read = idReaders.get(path)
+  if (read === undefined) {
+    read = reader(path)
+    idReaders.set(path, read)
+  }
+  const found = read(raw)
+  return (Array.isArray(found) ? found : [found])
+    .filter((id) => typeof id === 'string' || typeof id === 'number')
+    .map(String)
+}
+
+export const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+export const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)

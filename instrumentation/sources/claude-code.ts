@@ -1,0 +1,222 @@
+/** `claude -p --output-format stream-json`, and the messages of the Claude Agent SDK. Sub-agents get turns of their own. */
+
+import { type Outcome, type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
+import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { claudeCodeEvents } from './claude-code-events.ts'
+import {
+  type Direction,
+  type Emit,
+  isKeepAlive,
+  plainEvents,
+  type Source,
+  type SourceOptions,
+  streamOfKind,
+  ThreadIds,
+  TOKEN,
+  type ToolStart,
+} from './source.ts'
+
+const NAME = 'claude-code-stream-json'
+const PROVIDER = 'claudeAgent'
+
+/** The only messages that can belong to a sub-agent; other types use the field for other things. */
+const SUBAGENT_TYPES: ReadonlySet<unknown> = new Set(['assistant', 'user', 'stream_event'])
+
+/** Ends that the caller's own limits caused. */
+const LIMITS: ReadonlySet<string | null> = new Set([
+  'result/error_max_turns',
+  'result/error_max_budget_usd',
+  'result/error_max_structured_output_retries',
+])
+
+const TOOL_BLOCKS: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use'])
+
+export const claudeCodeClassifier = new Classifier(claudeCodeEvents, (raw) => {
+  const type = text(raw.type)
+  if (type === undefined) return []
+  const under = (...parts: unknown[]) => (parts.every((part) => text(part)) ? [type, ...parts].join('/') : null)
+  const event = isRaw(raw.event) ? raw.event : {}
+  const inside = (value: unknown, field: string) => (isRaw(value) ? value[field] : undefined)
+  return [
+    under(event.type, inside(event.delta, 'type')),
+    under(event.type, inside(event.content_block, 'type')),
+    under(event.type),
+    under(inside(raw.request, 'subtype')),
+    under(inside(raw.response, 'subtype')),
+    under(raw.subtype),
+    type,
+  ]
+})
+
+interface SubAgent {
+  readonly threadId: string
+  model: string | undefined
+}
+
+export class ClaudeCodeSource implements Source {
+  readonly name = NAME
+  readonly #options: SourceOptions
+  readonly #threads: ThreadIds
+  readonly #wallMs: () => number
+  #session: string | undefined
+  /** Whether the session has had a turn: a failure before the first is a turn of its own. */
+  #started = false
+  /** Sub-agents at work, by the id of the tool call that runs them. */
+  readonly #subAgents = new Map<string, SubAgent>()
+
+  constructor(options: SourceOptions = {}) {
+    this.#options = options
+    this.#threads = new ThreadIds(options.thread)
+    this.#wallMs = options.wallMs ?? Date.now
+  }
+
+  read(raw: unknown, emit: Emit, direction: Direction = 'in'): void {
+    if (!isRaw(raw) || text(raw.type) === undefined) return
+    const session = text(raw.session_id) ?? this.#session
+    if (session === undefined) return
+    this.#session = session
+    const thread = this.#threads.of(session)
+    if (direction === 'out') return this.#sent(raw, thread, emit)
+    const subAgent = SUBAGENT_TYPES.has(raw.type) ? text(raw.parent_tool_use_id) : undefined
+    if (subAgent !== undefined) return this.#readSubAgent({ ...raw, parent_tool_use_id: null }, thread, subAgent, emit)
+    const found = claudeCodeClassifier.classify(raw)
+    switch (found.class) {
+      case 'turn-start':
+        this.#started = true
+        emit(thread, this.#turnStarted(text(raw.model)))
+        return
+      case 'terminal-ok':
+      case 'terminal-error':
+        this.#ended(raw, found, thread, emit)
+        return
+      default:
+        if (found.class === 'content' || found.class === 'tool-start') this.#started = true
+        this.#readCommon(raw, found, thread, emit)
+    }
+    if (found.key === 'user') this.#endSubAgents(raw, emit)
+  }
+
+  /** What our side wrote to the agent's stdin. */
+  #sent(raw: Raw, thread: string, emit: Emit): void {
+    if (raw.type === 'user') emit(thread, { kind: 'turn.requested' })
+    if (raw.type === 'control_request' && isRaw(raw.request) && raw.request.subtype === 'interrupt') {
+      emit(thread, { kind: 'interrupt.requested' })
+    }
+    const found = claudeCodeClassifier.classify(raw)
+    if (found.class === 'wait-end') for (const event of plainEvents(raw, found, this.#wallMs())) emit(thread, event)
+  }
+
+  #readCommon(raw: Raw, found: Classified, thread: string, emit: Emit): void {
+    if (found.key === null) {
+      const type = [raw.type, raw.subtype].filter((part) => text(part)).join('/')
+      this.#options.onUnclassified?.(NAME, type)
+      emit(thread, isKeepAlive(type) ? { kind: 'side', what: UNKNOWN } : { kind: 'progress', what: UNKNOWN })
+      return
+    }
+    if (found.class === 'content') {
+      emit(thread, contentEvent(raw, found))
+      return
+    }
+    for (const event of plainEvents(raw, found, this.#wallMs(), toolStarts(raw, found))) emit(thread, event)
+  }
+
+  #readSubAgent(raw: Raw, parent: string, id: string, emit: Emit): void {
+    emit(parent, { kind: 'side', what: 'subagent' })
+    const threadId = `sub.${parent}.${id}`
+    const message = isRaw(raw.message)
+      ? raw.message
+      : isRaw(raw.event) && isRaw(raw.event.message)
+        ? raw.event.message
+        : {}
+    const model = text(message.model)
+    let subAgent = this.#subAgents.get(id)
+    if (subAgent === undefined) {
+      subAgent = { threadId, model }
+      this.#subAgents.set(id, subAgent)
+      emit(threadId, { ...this.#turnStarted(model), turn: id, parent })
+    } else if (subAgent.model === undefined && model !== undefined) {
+      subAgent.model = model
+      emit(threadId, { ...this.#turnStarted(model), turn: id, parent })
+    }
+    this.#readCommon(raw, claudeCodeClassifier.classify(raw), threadId, emit)
+  }
+
+  /** The parent's tool results end the sub-agents that the tools ran. */
+  #endSubAgents(raw: Raw, emit: Emit): void {
+    if (this.#subAgents.size === 0) return
+    for (const block of blocks(raw)) {
+      const id = text(block.tool_use_id)
+      const subAgent = id === undefined ? undefined : this.#subAgents.get(id)
+      if (id === undefined || subAgent === undefined) continue
+      this.#subAgents.delete(id)
+      emit(subAgent.threadId, { kind: 'turn.ended', outcome: block.is_error === true ? 'error' : 'completed' })
+    }
+  }
+
+  #ended(raw: Raw, found: Classified, thread: string, emit: Emit): void {
+    for (const { threadId } of this.#subAgents.values()) emit(threadId, { kind: 'turn.ended', outcome: 'aborted' })
+    this.#subAgents.clear()
+    const outcome: Outcome = found.outcome ?? 'completed'
+    if (found.class === 'terminal-error' && !this.#started) emit(thread, this.#turnStarted(undefined))
+    if (found.class === 'terminal-error' && !LIMITS.has(found.key) && raw.stop_reason !== 'refusal') {
+      emit(thread, { kind: 'error', message: errorMessage(raw) })
+    }
+    this.#started = true
+    emit(thread, { kind: 'turn.ended', outcome, ...usageOf(raw.usage) })
+  }
+
+  #turnStarted(model: string | undefined): TurnEvent & { kind: 'turn.started' } {
+    const named = model ?? this.#options.model
+    return {
+      kind: 'turn.started',
+      provider: PROVIDER,
+      ...(named === undefined ? {} : { model: named }),
+      ...(this.#options.parent === undefined ? {} : { parent: this.#options.parent }),
+    }
+  }
+}
+
+function contentEvent(raw: Raw, found: Classified): TurnEvent {
+  const stream = streamOfKind(found.kind)
+  if (stream !== undefined) return TOKEN[stream]
+  if (found.key !== 'assistant') return { kind: 'progress', what: found.key ?? UNKNOWN }
+  const reasons = blocks(raw).some((block) => block.type === 'thinking' || block.type === 'redacted_thinking')
+  return reasons ? TOKEN.reasoning : TOKEN.text
+}
+
+function blocks(raw: Raw): Raw[] {
+  const content = isRaw(raw.message) ? raw.message.content : undefined
+  return Array.isArray(content) ? content.filter(isRaw) : []
+}
+
+/** Names of the tools that an event opens; undefined where the table's id path says all there is. */
+function toolStarts(raw: Raw, found: Classified): ToolStart[] | undefined {
+  if (found.class !== 'tool-start') return undefined
+  const opened =
+    found.key === 'assistant'
+      ? blocks(raw).filter((block) => TOOL_BLOCKS.has(block.type))
+      : isRaw(raw.event) && isRaw(raw.event.content_block)
+        ? [raw.event.content_block]
+        : undefined
+  return opened?.flatMap((block) => {
+    const id = text(block.id)
+    return id === undefined ? [] : [{ id, name: text(block.name) }]
+  })
+}
+
+function errorMessage(raw: Raw): string {
+  const [first] = Array.isArray(raw.errors) ? raw.errors : []
+  return text(raw.result) ?? text(first) ?? text(raw.terminal_reason) ?? 'the agent reported an error'
+}
+
+function usageOf(usage: unknown): { usage?: Usage } {
+  if (!isRaw(usage)) return {}
+  return {
+    usage: {
+      inputTokens: number(usage.input_tokens),
+      outputTokens: number(usage.output_tokens),
+      cacheReadTokens: number(usage.cache_read_input_tokens),
+      cacheWriteTokens: number(usage.cache_creation_input_tokens),
+    },
+  }
+}

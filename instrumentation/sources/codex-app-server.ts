@@ -1,0 +1,209 @@
+/** `codex app-server`: JSON-RPC with turn ids, several threads on one connection. */
+
+import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
+import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { codexAppServerEvents } from './codex-app-server-events.ts'
+import {
+  type Direction,
+  type Emit,
+  isKeepAlive,
+  plainEvents,
+  type Source,
+  type SourceOptions,
+  streamOfKind,
+  ThreadIds,
+  TOKEN,
+} from './source.ts'
+
+const NAME = 'codex-app-server'
+
+export const codexAppServerClassifier = new Classifier(codexAppServerEvents, (raw) => [text(raw.method) ?? null])
+
+/** Items that carry model text, reasoning, a plan or a tool call; every other item is progress. */
+const TOKEN_ITEMS: Readonly<Record<string, 'text' | 'reasoning' | 'tool-args'>> = {
+  agentMessage: 'text',
+  plan: 'text',
+  reasoning: 'reasoning',
+  message: 'text',
+  function_call: 'tool-args',
+  custom_tool_call: 'tool-args',
+  local_shell_call: 'tool-args',
+}
+
+/** What is known of a thread from other messages than the turn's own. */
+interface Thread {
+  model?: string | undefined
+  parent?: string | undefined
+  turn?: string | undefined
+  usage?: Usage | undefined
+}
+
+/** Threads remembered on one connection. */
+const MAX_THREADS = 1000
+
+export class CodexAppServerSource implements Source {
+  readonly name = NAME
+  readonly #options: SourceOptions
+  readonly #ids: ThreadIds
+  readonly #wallMs: () => number
+  readonly #threads = new Map<string, Thread>()
+  /** Threads of the server's requests that our side has not answered, by request id. */
+  readonly #requests = new Map<string, string>()
+  #tokens: { turn: string; of: Record<'text' | 'reasoning' | 'tool-args', TurnEvent> } | undefined
+
+  constructor(options: SourceOptions = {}) {
+    this.#options = options
+    this.#ids = new ThreadIds(options.thread)
+    this.#wallMs = options.wallMs ?? Date.now
+  }
+
+  read(raw: unknown, emit: Emit, direction: Direction = 'in'): void {
+    if (!isRaw(raw)) return
+    if (direction === 'out') return this.#sent(raw, emit)
+    const method = text(raw.method)
+    if (method === undefined) return this.#answered(raw)
+    const params = isRaw(raw.params) ? raw.params : {}
+    if (isRaw(params.thread)) this.#know(params.thread, undefined)
+    const session = sessionOf(params)
+    // What names no thread is a broadcast and speaks for no turn.
+    if (session === undefined) return
+    const id = this.#ids.of(session)
+    const thread = this.#thread(session)
+    const turn = text(params.turnId) ?? (isRaw(params.turn) ? text(params.turn.id) : undefined)
+    const found = codexAppServerClassifier.classify(raw)
+    const send = (event: TurnEvent) => emit(id, turn === undefined ? event : { ...event, turn })
+    switch (found.class) {
+      case 'turn-start':
+        thread.turn = turn
+        thread.usage = undefined
+        send(this.#turnStarted(thread))
+        return
+      case 'content':
+        this.#content(params, found, turn, id, emit)
+        return
+      case 'terminal-ok':
+      case 'terminal-error':
+        if (found.class === 'terminal-error') send({ kind: 'error', message: errorMessage(params) })
+        send({
+          kind: 'turn.ended',
+          outcome: found.outcome ?? 'error',
+          ...(thread.usage ? { usage: thread.usage } : {}),
+        })
+        thread.turn = undefined
+        return
+      default:
+        if (found.key === null) return this.#unknown(method, turn, id, emit)
+        if (found.key === 'thread/closed' || found.key === 'thread/deleted') return send({ kind: 'exit' })
+        if (found.key === 'thread/tokenUsage/updated') addUsage(thread, params.tokenUsage)
+        if (found.class === 'wait-start' && text(found.id) === 'id') this.#asked(raw, session)
+        for (const event of plainEvents(raw, found, this.#wallMs(), toolStart(params))) send(event)
+    }
+  }
+
+  /** What our side sent: requests, and the replies that end the server's waits. */
+  #sent(raw: Raw, emit: Emit): void {
+    const params = isRaw(raw.params) ? raw.params : {}
+    const session = sessionOf(params)
+    if (raw.method === 'turn/start' && session !== undefined) emit(this.#ids.of(session), { kind: 'turn.requested' })
+    if (raw.method === 'turn/interrupt' && session !== undefined) {
+      const turn = text(params.turnId)
+      emit(this.#ids.of(session), { kind: 'interrupt.requested', ...(turn === undefined ? {} : { turn }) })
+    }
+    if (raw.method !== undefined || raw.id === undefined) return
+    const request = String(raw.id)
+    const asked = this.#requests.get(request)
+    if (asked === undefined) return
+    this.#requests.delete(request)
+    emit(this.#ids.of(asked), { kind: 'wait.ended', id: request })
+  }
+
+  /** The answer to a request of ours may tell a thread's model. */
+  #answered(raw: Raw): void {
+    const result = isRaw(raw.result) ? raw.result : {}
+    if (isRaw(result.thread)) this.#know(result.thread, text(result.model))
+  }
+
+  #know(about: Raw, model: string | undefined): void {
+    const session = text(about.id)
+    if (session === undefined) return
+    const thread = this.#thread(session)
+    thread.model = model ?? text(about.model) ?? thread.model
+    thread.parent = text(about.parentThreadId) ?? thread.parent
+  }
+
+  #thread(session: string): Thread {
+    let thread = this.#threads.get(session)
+    if (thread === undefined) {
+      thread = {}
+      this.#threads.set(session, thread)
+      if (this.#threads.size > MAX_THREADS) this.#threads.delete(this.#threads.keys().next().value as string)
+    }
+    return thread
+  }
+
+  #asked(raw: Raw, session: string): void {
+    this.#requests.set(String(raw.id), session)
+    if (this.#requests.size > MAX_THREADS) this.#requests.delete(this.#requests.keys().next().value as string)
+  }
+
+  #turnStarted(thread: Thread): TurnEvent {
+    const model = thread.model ?? this.#options.model
+    const parent = thread.parent ?? this.#options.parent
+    return {
+      kind: 'turn.started',
+      provider: 'codex',
+      ...(model === undefined ? {} : { model }),
+      ...(parent === undefined ? {} : { parent }),
+    }
+  }
+
+  #content(params: Raw, found: Classified, turn: string | undefined, id: string, emit: Emit): void {
+    // Turns have ids on this wire; content without one (realtime audio) belongs to none.
+    if (turn === undefined) return emit(id, { kind: 'side', what: found.key ?? UNKNOWN })
+    const item = isRaw(params.item) ? text(params.item.type) : undefined
+    const plan = found.key === 'turn/plan/updated' ? 'text' : undefined
+    const stream = streamOfKind(found.kind) ?? plan ?? TOKEN_ITEMS[item ?? '']
+    if (stream === undefined) return emit(id, { kind: 'progress', what: found.key ?? UNKNOWN, turn })
+    if (this.#tokens?.turn !== turn) {
+      const of = (name: 'text' | 'reasoning' | 'tool-args') => Object.freeze({ ...TOKEN[name], turn })
+      this.#tokens = { turn, of: { text: of('text'), reasoning: of('reasoning'), 'tool-args': of('tool-args') } }
+    }
+    emit(id, this.#tokens.of[stream])
+  }
+
+  #unknown(method: string, turn: string | undefined, id: string, emit: Emit): void {
+    this.#options.onUnclassified?.(NAME, method)
+    const speaks = turn !== undefined && !isKeepAlive(method)
+    emit(id, speaks ? { kind: 'progress', what: UNKNOWN, turn } : { kind: 'side', what: UNKNOWN })
+  }
+}
+
+function sessionOf(params: Raw): string | undefined {
+  return (
+    text(params.threadId) ?? text(params.conversationId) ?? (isRaw(params.thread) ? text(params.thread.id) : undefined)
+  )
+}
+
+function toolStart(params: Raw) {
+  const item = isRaw(params.item) ? params.item : {}
+  const id = text(item.id)
+  return id === undefined ? undefined : [{ id, name: text(item.type) }]
+}
+
+/** The wire gives each model call's own usage beside the thread's total. */
+function addUsage(thread: Thread, tokenUsage: unknown): void {
+  const last = isRaw(tokenUsage) && isRaw(tokenUsage.last) ? tokenUsage.last : {}
+  const cached = number(last.cachedInputTokens)
+  thread.usage = {
+    inputTokens: (thread.usage?.inputTokens ?? 0) + Math.max(0, number(last.inputTokens) - cached),
+    outputTokens: (thread.usage?.outputTokens ?? 0) + number(last.outputTokens),
+    cacheReadTokens: (thread.usage?.cacheReadTokens ?? 0) + cached,
+    cacheWriteTokens: (thread.usage?.cacheWriteTokens ?? 0) + number(last.cacheWriteInputTokens),
+  }
+}
+
+function errorMessage(params: Raw): string {
+  const turn = isRaw(params.turn) ? params.turn : {}
+  const error = isRaw(params.error) ? params.error : isRaw(turn.error) ? turn.error : {}
+  return text(error.message) ?? 'the agent reported an error'
+}

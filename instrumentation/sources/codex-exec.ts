@@ -1,0 +1,127 @@
+/** `codex exec --json`: whole items, no deltas, no turn ids. */
+
+import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
+import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { codexExecEvents } from './codex-exec-events.ts'
+import {
+  type Direction,
+  type Emit,
+  isKeepAlive,
+  plainEvents,
+  type Source,
+  type SourceOptions,
+  streamOfKind,
+  ThreadIds,
+  TOKEN,
+} from './source.ts'
+
+const NAME = 'codex-exec-json'
+
+export const codexExecClassifier = new Classifier(codexExecEvents, (raw) => [text(raw.type) ?? null])
+
+export class CodexExecSource implements Source {
+  readonly name = NAME
+  readonly #options: SourceOptions
+  readonly #threads: ThreadIds
+  readonly #wallMs: () => number
+  #session = 'codex'
+  #started = false
+  /** A question that the next item or turn event answers. */
+  #question: string | undefined
+  /** The wire reports the thread's running total; a turn's own usage is what it grew by. */
+  #total: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+
+  constructor(options: SourceOptions = {}) {
+    this.#options = options
+    this.#threads = new ThreadIds(options.thread)
+    this.#wallMs = options.wallMs ?? Date.now
+  }
+
+  read(raw: unknown, emit: Emit, direction: Direction = 'in'): void {
+    if (!isRaw(raw) || direction === 'out') return
+    const type = text(raw.type)
+    if (type === undefined) return
+    if (type === 'thread.started') this.#session = text(raw.thread_id) ?? this.#session
+    const thread = this.#threads.of(this.#session)
+    if (this.#question !== undefined && /^(item|turn)\./.test(type)) {
+      emit(thread, { kind: 'wait.ended', id: this.#question })
+      this.#question = undefined
+    }
+    const found = codexExecClassifier.classify(raw)
+    if (found.key === 'request_user_input') this.#question = text(raw.call_id)
+    switch (found.class) {
+      case 'turn-start':
+        this.#started = true
+        emit(thread, this.#turnStarted())
+        return
+      case 'content':
+        this.#started = true
+        emit(thread, contentEvent(raw, found))
+        return
+      case 'terminal-ok':
+        emit(thread, { kind: 'turn.ended', outcome: found.outcome ?? 'completed', ...this.#usage(raw.usage) })
+        return
+      case 'terminal-error':
+        // A run that fails before its turn began is a failed turn all the same.
+        if (!this.#started) emit(thread, this.#turnStarted())
+        this.#started = true
+        emit(thread, { kind: 'error', message: errorMessage(raw) })
+        emit(thread, { kind: 'turn.ended', outcome: 'error' })
+        return
+      default:
+        if (found.key === null) {
+          this.#options.onUnclassified?.(NAME, type)
+          emit(thread, isKeepAlive(type) ? { kind: 'side', what: UNKNOWN } : { kind: 'progress', what: UNKNOWN })
+          return
+        }
+        if (found.class === 'tool-start') this.#started = true
+        for (const event of plainEvents(raw, found, this.#wallMs(), toolStart(raw))) emit(thread, event)
+    }
+  }
+
+  #turnStarted(): TurnEvent {
+    const { model, parent } = this.#options
+    return {
+      kind: 'turn.started',
+      provider: 'codex',
+      ...(model === undefined ? {} : { model }),
+      ...(parent === undefined ? {} : { parent }),
+    }
+  }
+
+  #usage(usage: unknown): { usage?: Usage } {
+    if (!isRaw(usage)) return {}
+    const before = this.#total
+    const cacheReadTokens = number(usage.cached_input_tokens)
+    this.#total = {
+      inputTokens: Math.max(0, number(usage.input_tokens) - cacheReadTokens),
+      outputTokens: number(usage.output_tokens),
+      cacheReadTokens,
+      cacheWriteTokens: number(usage.cache_write_input_tokens),
+    }
+    return {
+      usage: {
+        inputTokens: Math.max(0, this.#total.inputTokens - before.inputTokens),
+        outputTokens: Math.max(0, this.#total.outputTokens - before.outputTokens),
+        cacheReadTokens: Math.max(0, this.#total.cacheReadTokens - before.cacheReadTokens),
+        cacheWriteTokens: Math.max(0, this.#total.cacheWriteTokens - before.cacheWriteTokens),
+      },
+    }
+  }
+}
+
+function contentEvent(raw: Raw, found: Classified): TurnEvent {
+  const item = isRaw(raw.item) ? raw.item : {}
+  return TOKEN[streamOfKind(found.kind) ?? (item.type === 'reasoning' ? 'reasoning' : 'text')]
+}
+
+function toolStart(raw: Raw) {
+  const item = isRaw(raw.item) ? raw.item : {}
+  const id = text(item.id)
+  return id === undefined ? undefined : [{ id, name: text(item.type) }]
+}
+
+function errorMessage(raw: Raw): string {
+  const error = isRaw(raw.error) ? raw.error : {}
+  return text(raw.message) ?? text(error.message) ?? 'the agent reported an error'
+}
