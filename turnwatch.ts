@@ -1,5 +1,6 @@
 /** The facade: what a host embeds. Joins the detector with threads, listeners, storage and the notifier. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Detector, type DetectorSink, type VerifyAnswer } from './detector/detector.ts'
 import type { EndedTurn } from './detector/ended-turn.ts'
 import type { ThresholdRow } from './detector/learning.ts'
@@ -82,9 +83,32 @@ export type MetricsOptions = {
 /** Messages a parent thread keeps, and parents that are kept. */
 const KEEP_MESSAGES = 10
 const KEEP_PARENTS = 1000
+/** Between two tries of a store that is locked when the watch stops. */
+const STORE_PAUSE_MS = 100
+
+/** A class, so that a handle carries one closure of its own and no getters: 1e5 of them are alive at once. */
+class Handle implements TurnHandle {
+  /** Bound, so that a host can pass it on as a callback. */
+  readonly observe: (event: TurnEvent) => void
+  readonly #turn: Turn
+
+  constructor(turn: Turn, take: (turn: Turn, event: TurnEvent) => void) {
+    this.#turn = turn
+    this.observe = (event) => take(turn, event)
+  }
+
+  get threadId(): string {
+    return this.#turn.threadId
+  }
+
+  get turnId(): string {
+    return this.#turn.turnId
+  }
+}
 
 export class Turnwatch implements AsyncDisposable {
   readonly #options: TurnwatchOptions
+  readonly #clock: Clock
   readonly #detector: Detector
   readonly #threads: Threads
   readonly #writer: SampleWriter | null
@@ -97,6 +121,8 @@ export class Turnwatch implements AsyncDisposable {
   }
   readonly #messages = new Map<string, PrismLiveness['messages']>()
   #timer: NodeJS.Timeout | null = null
+  /** Monotonic ms of the last tick that went through; at first, of the start. */
+  #tickedAt: number
 
   constructor(options: TurnwatchOptions) {
     refuseBadOptions(options)
@@ -107,7 +133,9 @@ export class Turnwatch implements AsyncDisposable {
       learned: (samples) => this.#writer?.add(samples),
       fault: (where, error) => this.#report(where, error),
     }
-    this.#detector = new Detector({ ...options, clock: options.clock ?? systemClock() }, sink)
+    this.#clock = options.clock ?? systemClock()
+    this.#tickedAt = this.#clock.monoMs()
+    this.#detector = new Detector({ ...options, clock: this.#clock }, sink)
     this.#threads = new Threads(
       this.#detector,
       { keepThreads: options.keepThreads ?? 10_000, keepThreadsMs: options.keepThreadsMs ?? 86_400_000 },
@@ -121,7 +149,11 @@ export class Turnwatch implements AsyncDisposable {
   startTurn(start: TurnOptions): TurnHandle {
     const turn = this.#threads.start(start)
     if (start.pid !== undefined) {
-      this.#processes.watch(start.pid, () => this.#observe(turn, { kind: 'exit' }))
+      this.#processes.watch(
+        start.pid,
+        () => this.#observe(turn, { kind: 'exit' }),
+        () => turn.slot < 0,
+      )
     }
     return this.#handle(turn)
   }
@@ -167,7 +199,7 @@ export class Turnwatch implements AsyncDisposable {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
     this.#processes.stop()
-    await this.#writer?.close()
+    await this.#writer?.close(() => sleep(STORE_PAUSE_MS))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -178,6 +210,7 @@ export class Turnwatch implements AsyncDisposable {
   tick(): void {
     try {
       this.#detector.tick()
+      this.#tickedAt = this.#clock.monoMs()
       this.#threads.evictOld()
       this.#processes.check()
       this.#writer?.flush()
@@ -189,6 +222,17 @@ export class Turnwatch implements AsyncDisposable {
   /** The host's own power event says that the machine woke: the next tick restarts every silence. */
   hostResumed(): void {
     this.#detector.powerEvent()
+  }
+
+  /** How late the next tick is, in ms of the monotonic clock; 0 while ticks come as they should. */
+  tickLateMs(): number {
+    return Math.max(0, this.#clock.monoMs() - this.#tickedAt - TICK_MS)
+  }
+
+  /** The time that the watch shows beside its answers, ISO 8601. */
+  now(): string {
+    this.#detector.time.read()
+    return isoTime(this.#detector.time.wallMs)
   }
 
   /** The Prism liveness object of a thread; an unknown one has nulls. */
@@ -228,7 +272,9 @@ export class Turnwatch implements AsyncDisposable {
   /** What is recorded so far of every running turn, as if each was aborted now. */
   running(): TurnStats[] {
     this.#detector.time.read()
-    return [...this.#threads.running.values()].map((turn) => turnStats(this.#detector.turns, turn, 'aborted'))
+    return [...this.#threads.running.values()].map((turn) =>
+      turnStats(this.#detector.turns, turn, 'aborted', this.#detector.episodes(turn) > 0),
+    )
   }
 
   /** What the detector counts of itself. */
@@ -236,7 +282,7 @@ export class Turnwatch implements AsyncDisposable {
     return this.#detector.self
   }
 
-  /** Every metric of the catalogue, as of now. */
+  /** Every metric of the catalogue, as of now. A fault in the collection is counted, reported and thrown. */
   metrics(options: MetricsOptions = {}): Family[] {
     const { past, running } = this.#threads
     let notStarted = 0
@@ -246,12 +292,17 @@ export class Turnwatch implements AsyncDisposable {
       for (const id of this.#options.runningThreads?.() ?? []) if (!running.has(id) && past.get(id)?.last) count++
       return count
     })
-    return collectMetrics(this.#detector, {
-      notStarted,
-      unsettled,
-      perThread: options.perThread ?? 'all',
-      version: packageVersion(),
-    })
+    try {
+      return collectMetrics(this.#detector, {
+        notStarted,
+        unsettled,
+        perThread: options.perThread ?? 'all',
+        version: packageVersion(),
+      })
+    } catch (error) {
+      this.#detector.fault('collector', error)
+      throw error
+    }
   }
 
   #observe(turn: Turn, event: TurnEvent): void {
@@ -266,17 +317,10 @@ export class Turnwatch implements AsyncDisposable {
   }
 
   #handle(turn: Turn): TurnHandle {
-    const observe = (event: TurnEvent) => this.#observe(turn, event)
-    return {
-      get threadId() {
-        return turn.threadId
-      },
-      get turnId() {
-        return turn.turnId
-      },
-      observe,
-    }
+    return new Handle(turn, this.#take)
   }
+
+  readonly #take = (turn: Turn, event: TurnEvent): void => this.#observe(turn, event)
 
   #emit(verdict: Verdict): void {
     this.#tell(this.#listeners[verdict.verdict], verdict)
@@ -286,9 +330,13 @@ export class Turnwatch implements AsyncDisposable {
   #notify(message: StaleMessage): void {
     const { notify } = this.#options
     if (notify === undefined) return
-    try {
-      Promise.resolve(notify(message)).catch((error: unknown) => this.#detector.fault('notifier', error))
+    const told = () => {
       if (message.parent !== null) this.#remember(message.parent, message)
+    }
+    try {
+      const delivery = notify(message)
+      if (delivery === undefined) told()
+      else Promise.resolve(delivery).then(told, (error: unknown) => this.#detector.fault('notifier', error))
     } catch (error) {
       this.#detector.fault('notifier', error)
     }
@@ -373,7 +421,7 @@ export class Turnwatch implements AsyncDisposable {
       progressSilenceMs: Math.round(turns.silenceMs(turn.slot)),
       episode: this.#detector.episodes(turn),
       parentThreadId: turn.parentThreadId,
-      messages: this.#messages.get(turn.threadId) ?? [],
+      messages: [...(this.#messages.get(turn.threadId) ?? [])],
     }
   }
 
@@ -406,8 +454,8 @@ export class Turnwatch implements AsyncDisposable {
       lastProgressAt: last?.lastProgressWallMs == null ? null : isoTime(last.lastProgressWallMs),
       progressSilenceMs: null,
       episode: last?.episode ?? 0,
-      parentThreadId: last?.stats.parentThreadId ?? (this.#options.parentOf ?? parentOfThread)(threadId),
-      messages: this.#messages.get(threadId) ?? [],
+      parentThreadId: last?.stats.parentThreadId ?? this.#threads.parentOf(threadId),
+      messages: [...(this.#messages.get(threadId) ?? [])],
     }
   }
 }

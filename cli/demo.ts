@@ -1,4 +1,41 @@
+/** `turnwatch demo`: recorded runs at their real pace, with the live page. */
+
 import { Command } from 'commander'
+import { BadInput } from '../bad-input.ts'
+import { port } from './options.ts'
+
+const DEFAULT_PORT = 9464
+
 export function demoCommand(): Command {
   return new Command('demo')
+    .description('Play recorded agent runs at their real pace, one of which dies, and serve the live page.')
+    .option(
+      '--port <port>',
+      `port of the live page, 0 for any free one (default: TURNWATCH_PORT or ${DEFAULT_PORT})`,
+      port,
+    )
+    .action(run)
+}
+
+async function run(options: { port?: number | null }): Promise<void> {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  const { demo } = await import('../hosts/demo/demo.ts')
+  const wanted = options.port ?? portFromEnvironment() ?? DEFAULT_PORT
+  try {
+    await demo({ port: wanted, say: (line) => process.stdout.write(`${line}\n`), signal: stop.signal })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new BadInput(`port ${wanted} is in use: set TURNWATCH_PORT to another, or to 0 for any free one`)
+  }
+}
+
+function portFromEnvironment(): number | null {
+  const { TURNWATCH_PORT } = process.env
+  if (TURNWATCH_PORT === undefined || TURNWATCH_PORT === '') return null
+  try {
+    return port(TURNWATCH_PORT)
+  } catch (error) {
+    throw new BadInput(`TURNWATCH_PORT: ${JSON.stringify(TURNWATCH_PORT)}: ${(error as Error).message}`)
+  }
 }

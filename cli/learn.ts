@@ -1,18 +1,14 @@
 /** `turnwatch learn` and `turnwatch thresholds`: what the store knows, and what it implies. */
 
-import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { Command } from 'commander'
 import { BadInput } from '../bad-input.ts'
 import type { ThresholdRow } from '../detector/learning.ts'
 import type { Preset } from '../detector/thresholds.ts'
-import { readRecords } from '../hosts/replay/records.ts'
-import { readText } from '../hosts/replay/replay.ts'
-import { parseTrace, traceStats } from '../hosts/replay/trace.ts'
 import type { SourceName } from '../instrumentation/sources/index.ts'
 import { sqliteStore } from '../storage/sqlite-store.ts'
 import { createTurnwatch } from '../turnwatch.ts'
 import { defaultStoreFile, preset, source } from './options.ts'
+import { recordedFiles } from './recorded-files.ts'
 
 export function learnCommand(): Command {
   return new Command('learn')
@@ -28,9 +24,9 @@ async function learn(paths: string[], options: { store: string; source?: SourceN
   const watch = openWatch(options.store)
   let bad = false
   try {
-    for (const file of paths.flatMap(filesIn)) {
+    for (const file of paths.flatMap(recordedFiles)) {
       try {
-        const records = recordsIn(file, options.source)
+        const records = await recordsIn(file, options.source)
         const taken = watch.learn(records)
         const line = { file, records: records.length, taken }
         process.stdout.write(
@@ -50,19 +46,15 @@ async function learn(paths: string[], options: { store: string; source?: SourceN
   if (bad) process.exitCode = 2
 }
 
-/** A folder's JSON files, its own and not those of folders within. */
-function filesIn(path: string): string[] {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
-  return readdirSync(path)
-    .filter((name) => /\.jsonl?$/.test(name))
-    .sort()
-    .map((name) => join(path, name))
-}
-
 /** Statistics as they are; a trace is replayed for its own. */
-function recordsIn(file: string, name: SourceName | undefined): unknown[] {
+async function recordsIn(file: string, name: SourceName | undefined): Promise<unknown[]> {
+  const { readText } = await import('../hosts/replay/replay.ts')
   const text = readText(file)
-  if (name === undefined && !/^\s*\{\s*"t"\s*:/.test(text)) return readRecords(file)
+  if (name === undefined && !/^\s*\{\s*"t"\s*:/.test(text)) {
+    const { readRecords } = await import('../hosts/replay/records.ts')
+    return readRecords(file)
+  }
+  const { parseTrace, traceStats } = await import('../hosts/replay/trace.ts')
   return traceStats(parseTrace(file, text, name))
 }
 

@@ -18,7 +18,6 @@ const program = new Command('turnwatch')
   .version(packageVersion())
   .option('--debug', 'show stack traces')
   .enablePositionalOptions()
-  .showHelpAfterError('(turnwatch --help lists the commands)')
 for (const command of [
   runCommand(),
   demoCommand(),
@@ -31,10 +30,9 @@ for (const command of [
 }
 for (const command of [program, ...program.commands]) command.exitOverride()
 
-// A reader that has seen enough, such as `head`, is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
+// `run` writes for its command, in a way of its own: touching Node's stream would change the descriptor they share.
+program.hook('preAction', (_program, command) => {
+  if (command.name() !== 'run') process.stdout.on('error', endWithReader)
 })
 
 try {
@@ -49,4 +47,10 @@ function report(error: unknown): number {
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   process.stderr.write(`turnwatch: ${program.opts().debug ? stack : message}\n`)
   return error instanceof BadInput ? BAD_INPUT : FAILURE
+}
+
+/** A reader that has seen enough, such as `head`, is no error. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
 }

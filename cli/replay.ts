@@ -1,15 +1,14 @@
 /** `turnwatch replay`: the same detector over recorded files, on a virtual clock. */
 
-import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { BadInput } from '../bad-input.ts'
 import type { Preset } from '../detector/thresholds.ts'
-import { readRecords } from '../hosts/replay/records.ts'
-import { type FileReplay, replayFile } from '../hosts/replay/replay.ts'
+import type { FileReplay } from '../hosts/replay/replay.ts'
 import type { SourceName } from '../instrumentation/sources/index.ts'
 import { packageRoot } from '../package-root.ts'
 import { preset, source, wholeMs } from './options.ts'
+import { recordedFiles } from './recorded-files.ts'
 
 interface Options {
   readonly json?: true
@@ -33,11 +32,14 @@ export function replayCommand(): Command {
     .action(run)
 }
 
-function run(given: string[], options: Options): void {
+async function run(given: string[], options: Options): Promise<void> {
   if (given.length === 0 && !options.check)
     throw new BadInput('replay: no FILE: name scenarios (.json) or traces (.jsonl)')
+  const { readRecords } = await import('../hosts/replay/records.ts')
+  const { replayFile } = await import('../hosts/replay/replay.ts')
   const history = options.history === undefined ? [] : readRecords(options.history)
-  const files = given.length > 0 ? given.flatMap(filesIn) : filesIn(join(packageRoot(), 'examples', 'scenarios'))
+  const files =
+    given.length > 0 ? given.flatMap(recordedFiles) : recordedFiles(join(packageRoot(), 'examples', 'scenarios'))
   let bad = 0
   let differing = 0
   for (const file of files) {
@@ -55,12 +57,6 @@ function run(given: string[], options: Options): void {
     process.stdout.write(`${files.length - bad - differing} of ${files.length} as expected\n`)
   }
   process.exitCode = bad > 0 ? 2 : differing > 0 ? 1 : 0
-}
-
-function filesIn(path: string): string[] {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
-  const files = readdirSync(path).filter((name) => /\.jsonl?$/.test(name))
-  return files.sort().map((name) => join(path, name))
 }
 
 function text({ result, differences }: FileReplay, check: boolean): string {

@@ -1,4 +1,86 @@
+/** `turnwatch run`: an agent command, passed through and watched. */
+
 import { Command } from 'commander'
+import { BadInput } from '../bad-input.ts'
+import type { Preset } from '../detector/thresholds.ts'
+import type { SourceName } from '../instrumentation/sources/index.ts'
+import { defaultStoreFile, duration, port, preset, source } from './options.ts'
+
+interface Options {
+  readonly source?: SourceName
+  readonly thread?: string
+  readonly parent?: string
+  readonly model?: string
+  readonly preset?: Preset
+  readonly firstToken?: number
+  readonly midStream?: number
+  readonly afterTool?: number
+  readonly port?: number | null
+  readonly metricsFile?: string
+  readonly notify?: readonly string[]
+  readonly store: string
+}
+
 export function runCommand(): Command {
   return new Command('run')
+    .description('Run an agent command, and say when one of its turns stops streaming.')
+    .usage('[options] -- COMMAND...')
+    .argument('[COMMAND...]', 'the command and its arguments, options too')
+    .passThroughOptions()
+    .option('--source <name>', 'wire format of its output, instead of recognising it', source)
+    .option('--thread <id>', 'name of the thread, instead of the session id in the output')
+    .option('--parent <id>', 'the thread that started it')
+    .option('--model <model>', 'its model, where the output does not say it')
+    .option('--preset <preset>', 'standard or cautious', preset)
+    .option('--first-token <duration>', 'default silence before the first token; 0 or off: never', duration)
+    .option('--mid-stream <duration>', 'default silence afterwards', duration)
+    .option('--after-tool <duration>', 'default silence after a tool (default: as --mid-stream)', duration)
+    .option('--port <port>', 'serve the live page and /metrics on this port, 0 for any free one (default: off)', port)
+    .option('--metrics-file <file>', "keep the metrics in a file for node_exporter's textfile collector")
+    .option('--notify <url>', 'POST stale verdicts there as JSON; repeatable (also TURNWATCH_NOTIFY)', collected)
+    .option('--store <file>', 'where learned samples are kept; off: nowhere', defaultStoreFile())
+    .action(run)
+}
+
+async function run(command: string[], options: Options): Promise<void> {
+  if (command.length === 0) throw new BadInput('run: no COMMAND: turnwatch run [options] -- COMMAND...')
+  const afterTool = options.afterTool ?? options.midStream
+  const urls = [
+    ...(options.notify ?? []).map((url) => httpUrl('--notify', url)),
+    ...urlsIn(process.env.TURNWATCH_NOTIFY).map((url) => httpUrl('TURNWATCH_NOTIFY', url)),
+  ]
+  const { runCommand: runAgent } = await import('../hosts/command/run.ts')
+  const code = await runAgent(command, {
+    source: options.source,
+    thread: options.thread,
+    parent: options.parent,
+    model: options.model,
+    thresholds: {
+      ...(options.preset === undefined ? {} : { preset: options.preset }),
+      ...(options.firstToken === undefined ? {} : { firstTokenMs: options.firstToken }),
+      ...(options.midStream === undefined ? {} : { midStreamMs: options.midStream }),
+      ...(afterTool === undefined ? {} : { afterToolMs: afterTool }),
+    },
+    port: options.port ?? null,
+    metricsFile: options.metricsFile,
+    notify: [...new Map(urls.map((url) => [url.href, url])).values()],
+    storeFile: options.store === 'off' ? null : options.store,
+  })
+  // Everything is written; a pipe that a process of the command's still holds must not keep us.
+  process.exit(code)
+}
+
+function collected(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+function urlsIn(list: string | undefined): string[] {
+  return (list ?? '').split(/[\s,]+/).filter((url) => url !== '')
+}
+
+/** Its value is not in the message: URLs hold secrets. */
+function httpUrl(name: string, value: string): URL {
+  const url = URL.parse(value)
+  if (url !== null && /^https?:$/.test(url.protocol)) return url
+  throw new BadInput(`${name}: not an http or https URL`)
 }

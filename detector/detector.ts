@@ -149,8 +149,8 @@ export class Detector {
     const sign = this.turns.stamp(turn, event)
     const { slot } = turn
     if (sign === ALIVE) {
-      if (this.#attention[slot] !== 0) this.#alive(turn)
       if (firstToken) this.#observeFirstToken(slot)
+      if (this.#attention[slot] !== 0) this.#alive(turn)
       return
     }
     switch (event.kind) {
@@ -158,7 +158,7 @@ export class Detector {
         if (event.blindTools) this.learning.markBlind(this.turns.key[slot] as number)
         return
       case 'interrupt.requested':
-        this.#troubleOf(slot).interruptAt ??= this.time.now
+        this.#troubleOf(slot).interruptAt = this.time.now
         return
       case 'error':
         this.#troubleOf(slot).errorMessage = event.message ?? null
@@ -172,6 +172,7 @@ export class Detector {
         return
       case 'attempt.started':
       case 'turn.restored':
+      case 'wait.ended':
         if (this.#state[slot] === SUSPECT && this.turns.silenceMs(slot) === 0) this.#unsuspect(slot)
         return
     }
@@ -186,7 +187,7 @@ export class Detector {
     const trouble = this.#trouble[slot]
     const key = turns.key[slot] as number
     if (this.#state[slot] === STALE && trouble) this.#closeEpisode(trouble, outcome === 'lost' ? 'lost' : 'ended')
-    const stats = turnStats(turns, turn, outcome)
+    const stats = turnStats(turns, turn, outcome, trouble?.everStale ?? false)
     const counters = this.counters.at(key)
     counters.ended[outcome]++
     counters.durations[outcome].observe(stats.durationMs / 1000)
@@ -209,17 +210,17 @@ export class Detector {
     this.#trouble[slot] = undefined
     this.#gone.delete(turn)
     turns.release(turn)
-    this.#sink.ended(turn, ended)
-    if (learned.length > 0) this.#sink.learned(learned)
+    this.#guard('listener', () => this.#sink.ended(turn, ended))
+    if (learned.length > 0) this.#guard('store', () => this.#sink.learned(learned))
   }
 
   /** Looks at every running turn. Call it once a second, on the loop that reads the streams. */
   tick(): void {
     const { time, turns, self } = this
-    const { pause, gapMs, settled } = time.tick()
+    const { pause, gapMs, sincePauseMs, settled } = time.tick()
     self.ticked(gapMs, pause, TICK_MS, time)
-    if (pause === 'suspend') this.#restartAll()
-    else if (pause === 'late') this.#holdAll(gapMs)
+    if (pause === 'suspend') this.#restartAll(sincePauseMs)
+    else if (pause === 'late') this.#holdAll(gapMs, sincePauseMs)
     turns.expireWaits()
     for (const turn of this.#gone) {
       const { goneAt } = this.#troubleOf(turn.slot)
@@ -260,7 +261,7 @@ export class Detector {
       learned.push(...samples)
       taken++
     }
-    if (learned.length > 0) this.#sink.learned(learned)
+    if (learned.length > 0) this.#guard('store', () => this.#sink.learned(learned))
     return taken
   }
 
@@ -307,9 +308,10 @@ export class Detector {
     const threshold = this.learning.limits[this.#row(slot)] as number
     if (turn === undefined || this.#state[slot] === STALE || silence <= threshold) return
     const { now } = this.time
-    if (now < (this.#graceUntil[slot] as number) || now < (this.#holdUntil[slot] as number)) return
+    if (now <= (this.#graceUntil[slot] as number) || now < (this.#holdUntil[slot] as number)) return
     this.#attention[slot] = 1
     const overThreshold = this.#bump(this.#overThreshold, slot)
+    const overLimit = silence > threshold * CONFIRM ? this.#bump(this.#overLimit, slot) : 0
     if (this.#state[slot] === RUNNING) {
       if (!settled && overThreshold <= MAX_DEFERRED_TICKS) {
         this.self.deferrals++
@@ -317,8 +319,7 @@ export class Detector {
       }
       this.#suspect(turn, silence)
     }
-    if (silence <= threshold * CONFIRM || this.#state[slot] !== SUSPECT) return
-    const overLimit = this.#bump(this.#overLimit, slot)
+    if (overLimit === 0 || this.#state[slot] !== SUSPECT) return
     if (!settled && overLimit <= MAX_DEFERRED_TICKS) {
       this.self.deferrals++
       return
@@ -327,7 +328,6 @@ export class Detector {
     if (trouble.verifyAskedAt !== null && now - trouble.verifyAskedAt < VERIFY_TIMEOUT_MS) return
     this.counters.detectionDelay.observe((silence - threshold * CONFIRM) / 1000)
     trouble.stalePhases |= 1 << (this.turns.phase[slot] as number)
-    this.turns.observeOpenGap(slot)
     this.#flag(turn, 'silence')
   }
 
@@ -337,17 +337,18 @@ export class Detector {
     const phase = this.turns.phaseOf(slot)
     this.counters.at(this.turns.key[slot] as number).suspected[phase]++
     const verdict = this.#verdict(turn, 'suspect', 'silence', silence)
-    this.#sink.verdict(verdict)
+    this.#guard('listener', () => this.#sink.verdict(verdict))
     if (this.#verify === undefined || this.#state[slot] !== SUSPECT) return
     const trouble = this.#troubleOf(slot)
     const suspicion = ++trouble.suspicion
     const answered = (answer: VerifyAnswer) => {
       // The turn may have ended, gone on or been flagged while the host thought about it.
       if (turn.slot !== slot || trouble.suspicion !== suspicion || this.#state[slot] !== SUSPECT) return
-      trouble.verifyAskedAt = null
-      if (answer !== 'no') return
       this.time.read()
-      this.turns.restartSilence(slot)
+      const waited = this.time.now - (trouble.verifyAskedAt ?? this.time.now)
+      trouble.verifyAskedAt = null
+      if (answer !== 'no' || waited > VERIFY_TIMEOUT_MS) return
+      this.turns.restartWithinGap(slot)
       this.#unsuspect(slot)
     }
     try {
@@ -372,6 +373,7 @@ export class Detector {
       return
     }
     const silence = this.turns.silenceMs(slot)
+    this.turns.observeOpenGap(slot)
     this.#state[slot] = STALE
     this.#attention[slot] = 1
     trouble.episode++
@@ -383,7 +385,8 @@ export class Detector {
     trouble.staleSinceWallMs = this.time.wallMs
     trouble.verifyAskedAt = null
     this.counters.at(this.turns.key[slot] as number).stale[reason][this.turns.phaseOf(slot)]++
-    this.#sink.verdict(this.#verdict(turn, 'stale', reason, silence))
+    const verdict = this.#verdict(turn, 'stale', reason, silence)
+    this.#guard('listener', () => this.#sink.verdict(verdict))
   }
 
   #exited(turn: Turn): void {
@@ -393,7 +396,7 @@ export class Detector {
       this.end(turn, 'aborted')
       return
     }
-    trouble.goneAt = this.time.now
+    trouble.goneAt ??= this.time.now
     this.#gone.add(turn)
     this.#flag(turn, 'provider-dead')
   }
@@ -443,30 +446,36 @@ export class Detector {
     if (this.#state[slot] === SUSPECT || this.#overThreshold[slot] !== 0) this.#unsuspect(slot)
   }
 
-  #restartAll(): void {
+  #restartAll(sincePauseMs: number): void {
     const until = this.time.now + WAKE_GRACE_MS
     for (let slot = 0; slot < this.turns.high; slot++) {
       if (this.#state[slot] !== RUNNING && this.#state[slot] !== SUSPECT) continue
       if ((this.#restarts[slot] as number) >= MAX_PAUSES) continue
       this.#unsuspect(slot)
-      this.#bump(this.#restarts, slot)
+      if (!this.#wentOn(slot, sincePauseMs)) this.#bump(this.#restarts, slot)
       this.#attention[slot] = 1
       this.#graceUntil[slot] = until
-      this.turns.restartSilence(slot)
+      this.turns.restartWithinGap(slot)
       this.self.restarts++
     }
   }
 
-  #holdAll(pauseMs: number): void {
+  #holdAll(pauseMs: number, sincePauseMs: number): void {
     const until = this.time.now + 2 * pauseMs + HOLD_EXTRA_MS
     for (let slot = 0; slot < this.turns.high; slot++) {
       if (this.#state[slot] !== RUNNING && this.#state[slot] !== SUSPECT) continue
       if ((this.#holds[slot] as number) >= MAX_PAUSES) continue
-      this.#bump(this.#holds, slot)
+      if (!this.#wentOn(slot, sincePauseMs)) this.#bump(this.#holds, slot)
       this.#attention[slot] = 1
       this.#holdUntil[slot] = Math.max(this.#holdUntil[slot] as number, until)
       this.self.holds++
     }
+  }
+
+  /** Whether progress came between a pause and the tick that noticed it: that pause is not one without progress. */
+  #wentOn(slot: number, sincePauseMs: number): boolean {
+    const silence = this.time.now - (this.turns.silenceFrom[slot] as number)
+    return silence === 0 || silence < sincePauseMs
   }
 
   #sweepLost(): void {

@@ -95,9 +95,11 @@ export class History implements Measured {
     }
   }
 
+  /** Takes what was stored; the store may answer late, when something has been learned already. */
   restore(extras: HistoryExtras): void {
-    this.#largestEver = Math.max(this.#largestEver, extras.largestEverMs)
-    this.#censored = extras.censored
+    if (extras.largestEverMs > this.#largestEver) this.#largestEver = extras.largestEverMs
+    if (extras.censored > 0) this.#censored += extras.censored
+    if (this.#quarantineMs !== null || extras.quarantineMs === null || !(extras.quarantineTurnsLeft > 0)) return
     this.#quarantineMs = extras.quarantineMs
     this.#quarantineTurnsLeft = extras.quarantineTurnsLeft
   }

@@ -32,6 +32,8 @@ export interface Tick {
   readonly pause: Pause
   /** Ms since the tick before, sleep included. */
   readonly gapMs: number
+  /** A turn that is silent for less had progress after the pause, as far as can be told; 0: only one not silent at all. */
+  readonly sincePauseMs: number
   /** Whether this tick and the one before were on time, so that what was there to read has been read. */
   readonly settled: boolean
 }
@@ -79,6 +81,10 @@ export class ObservedClock implements StampClock {
     }
   }
 
+  readWallMs(): number {
+    return this.#clock.wallMs()
+  }
+
   /** Observed ms since the last wake, infinite before the first. */
   get sinceWakeMs(): number {
     return this.now - this.#wokeAt
@@ -116,6 +122,12 @@ export class ObservedClock implements StampClock {
     this.wallMs = mono + this.#wallOffset
     this.elapsedMs = this.#elapsed
     if (suspended) this.#wokeAt = this.#observed
-    return { pause: suspended ? 'suspend' : late ? 'late' : 'none', gapMs, settled: this.#onTime >= 2 }
+    return {
+      pause: suspended ? 'suspend' : late ? 'late' : 'none',
+      gapMs,
+      // Within a late tick's cap every event after the pause has the time of the tick.
+      sincePauseMs: late ? 0 : delta,
+      settled: this.#onTime >= 2,
+    }
   }
 }

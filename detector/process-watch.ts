@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 
 interface Watched {
   readonly onGone: () => void
+  readonly isOver: () => boolean
   /** Start time of the process, in the platform's own spelling; null before the first look. */
   born: string | null
 }
@@ -22,9 +23,10 @@ export class ProcessWatch {
     this.#onFault = onFault
   }
 
-  watch(pid: number, onGone: () => void): void {
-    const watched: Watched = { onGone, born: null }
-    this.#watched.set(pid, [...(this.#watched.get(pid) ?? []), watched])
+  /** Calls `onGone` once the process is gone. A watch that `isOver` is dropped: a process may serve many turns. */
+  watch(pid: number, onGone: () => void, isOver: () => boolean = () => false): void {
+    const watchers = (this.#watched.get(pid) ?? []).filter((watched) => !watched.isOver())
+    this.#watched.set(pid, [...watchers, { onGone, isOver, born: null }])
   }
 
   stop(): void {
@@ -43,25 +45,28 @@ export class ProcessWatch {
   }
 
   async #checkAll(): Promise<void> {
-    for (const [pid, watchers] of this.#watched) {
-      const born = await this.#birth(pid)
+    const now = performance.now()
+    const withPs = now - this.#lastPs >= PS_EVERY_MS
+    if (withPs) this.#lastPs = now
+    for (const [pid, watchers] of [...this.#watched]) {
+      const born = await this.#birth(pid, withPs)
       if (born === undefined) continue
       const gone = watchers.filter((watched) => born === null || (watched.born !== null && watched.born !== born))
       for (const watched of watchers) watched.born ??= born
-      if (gone.length === 0) continue
-      this.#watched.delete(pid)
-      for (const watched of gone) watched.onGone()
+      // Others may have come while this one was looked at.
+      const left = (this.#watched.get(pid) ?? []).filter((watched) => !gone.includes(watched) && !watched.isOver())
+      if (left.length === 0) this.#watched.delete(pid)
+      else this.#watched.set(pid, left)
+      for (const watched of gone) if (!watched.isOver()) watched.onGone()
     }
   }
 
   /** The start time of a process that lives, null of one that does not, undefined when that cannot be told now. */
-  async #birth(pid: number): Promise<string | null | undefined> {
+  async #birth(pid: number, withPs: boolean): Promise<string | null | undefined> {
     if (!exists(pid)) return null
     if (process.platform === 'linux') return statBirth(pid)
     if (process.platform === 'win32') return 'alive'
-    if (performance.now() - this.#lastPs < PS_EVERY_MS) return undefined
-    this.#lastPs = performance.now()
-    return psBirth(pid)
+    return withPs ? psBirth(pid) : undefined
   }
 }
 

@@ -1,12 +1,14 @@
 /** Carries samples between the detector and a store: loads once, writes in batches, tries again what failed. */
 
 import { PHASES } from '../instrumentation/events.ts'
-import type { Sample } from '../instrumentation/turn-stats.ts'
+import { isSilence, type Sample } from '../instrumentation/turn-stats.ts'
 import type { Detector } from './detector.ts'
 import type { SampleStore, StoredExtras, StoredLearning } from './sample-store.ts'
 
 /** Samples that wait for a store that does not take them; older ones are dropped. */
 const MAX_WAITING = 10_000
+/** How often a locked store is tried again at the end. */
+const CLOSE_TRIES = 10
 
 export class SampleWriter {
   readonly #store: SampleStore
@@ -14,6 +16,8 @@ export class SampleWriter {
   #waiting: Sample[] = []
   #writing: Promise<void> | null = null
   #loading = false
+  /** Whether the last save failed. */
+  #failing = false
 
   constructor(store: SampleStore, detector: Detector) {
     this.#store = store
@@ -51,10 +55,16 @@ export class SampleWriter {
     })
   }
 
-  async close(): Promise<void> {
+  /** Writes what is left. A store that another process has locked is tried again after each `pause`, for a while. */
+  async close(pause: () => Promise<void>): Promise<void> {
     await this.#writing
     this.flush()
     await this.#writing
+    for (let tries = 0; this.#failing && tries < CLOSE_TRIES; tries++) {
+      await pause()
+      this.flush()
+      await this.#writing
+    }
     try {
       await this.#store.close?.()
     } catch (error) {
@@ -68,6 +78,7 @@ export class SampleWriter {
         samples,
         rows.map((row) => this.#extras(row)),
       )
+      this.#failing = false
     } catch (error) {
       this.#waiting = [...samples, ...this.#waiting]
       this.#detector.learning.markDirty(rows)
@@ -83,18 +94,34 @@ export class SampleWriter {
 
   #take(learning: StoredLearning): void {
     const { learning: known } = this.#detector
+    // A store that loads late finds rows that this process has learned in already; they are still to be written.
+    const changed = known.takeDirty()
     const before = new Set<string>()
     for (const sample of learning.samples) {
+      if (!isSample(sample)) continue
       if (known.isNew(sample.id)) before.add(sample.id)
       if (before.has(sample.id)) this.#detector.addSample(sample)
     }
-    for (const extras of learning.extras) known.restore(this.#detector.row(extras), extras)
+    for (const extras of learning.extras) if (isRow(extras)) known.restore(this.#detector.row(extras), extras)
     // What was just read need not be written back.
     known.takeDirty()
+    known.markDirty(changed)
   }
 
+  /** Each failure is counted; a store that keeps failing is reported once. */
   #failed(op: 'load' | 'save' | 'close', error: unknown): void {
     this.#detector.self.storeErrors[op]++
-    this.#detector.fault('store', error)
+    const known = this.#failing && op === 'save'
+    if (op === 'save') this.#failing = true
+    if (!known) this.#detector.fault('store', error)
   }
+}
+
+/** A store may be the host's own, or damaged: what no detector can have written is passed over. */
+function isSample(sample: Sample): boolean {
+  return isRow(sample) && typeof sample.id === 'string' && isSilence(sample.silenceMs)
+}
+
+function isRow({ provider, model, phase }: Pick<Sample, 'provider' | 'model' | 'phase'>): boolean {
+  return typeof provider === 'string' && (model === null || typeof model === 'string') && PHASES.includes(phase)
 }

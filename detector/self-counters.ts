@@ -3,7 +3,7 @@
 import { Histogram } from '../instrumentation/histogram.ts'
 import type { Pause } from './observed-clock.ts'
 
-export const FAULT_PLACES = ['source', 'clock', 'tick', 'listener', 'verify', 'store', 'collector', 'notifier'] as const
+const FAULT_PLACES = ['source', 'clock', 'tick', 'listener', 'verify', 'store', 'collector', 'notifier'] as const
 /** Where something of ours or of the host's threw. */
 export type FaultPlace = (typeof FAULT_PLACES)[number]
 

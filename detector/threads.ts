@@ -10,6 +10,9 @@ import type { EndedTurn } from './ended-turn.ts'
 /** Ids of ended turns that a thread remembers, so that late events do not start them again. */
 const ENDED_IDS = 64
 
+/** Turns that one start may displace, if listeners start new ones meanwhile. */
+const MAX_DISPLACED = 10
+
 export interface TurnStart {
   readonly threadId: string
   /** Made up when absent. */
@@ -59,8 +62,12 @@ export class Threads {
 
   /** Starts a turn, and ends the one that still ran in its thread. */
   start(from: TurnStart): Turn {
-    const displaced = this.running.get(from.threadId)
-    if (displaced) this.#detector.end(displaced, 'aborted')
+    // A listener that hears of the end may start a turn in this thread itself.
+    for (let left = MAX_DISPLACED; left > 0; left--) {
+      const displaced = this.running.get(from.threadId)
+      if (!displaced) break
+      this.#detector.end(displaced, 'aborted')
+    }
     const past = this.past.get(from.threadId)
     if (past) past.requestedAtWallMs = null
     this.#detector.time.read()
@@ -70,7 +77,7 @@ export class Threads {
         turnId: from.turnId ?? this.#makeTurnId(),
         provider: from.provider ?? past?.last?.stats.provider ?? 'unknown',
         model: from.model ?? (from.provider === undefined ? past?.last?.stats.model : null) ?? null,
-        parentThreadId: from.parentThreadId ?? past?.last?.stats.parentThreadId ?? this.#parent(from.threadId),
+        parentThreadId: from.parentThreadId ?? past?.last?.stats.parentThreadId ?? this.parentOf(from.threadId),
       },
       from.turnId !== undefined,
       from.startedAt,
@@ -106,7 +113,7 @@ export class Threads {
     this.running.delete(from)
     this.running.set(to, turn)
     turn.threadId = to
-    turn.parentThreadId ??= this.#parent(to)
+    turn.parentThreadId ??= this.parentOf(to)
   }
 
   /** Keeps what is still to be known of a turn that ended. */
@@ -179,7 +186,8 @@ export class Threads {
     }
   }
 
-  #parent(threadId: string): string | null {
+  /** The thread that started another, as the host's rule says; the default rule where that fails. */
+  parentOf(threadId: string): string | null {
     try {
       return this.#parentOf(threadId)
     } catch (error) {

@@ -65,7 +65,7 @@ export type TurnEvent = OfTurn &
     | { kind: 'turn.ended'; outcome: Outcome; usage?: Usage }
   )
 
-export type TurnEventKind = TurnEvent['kind']
+type TurnEventKind = TurnEvent['kind']
 
 /** `what` of an event whose type the source does not know; the turn clock bounds how long such events count as progress. */
 export const UNKNOWN = 'unknown'

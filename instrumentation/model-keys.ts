@@ -1,7 +1,8 @@
 /** Every (provider, model) pair seen, as a small number: the row of its histograms, counters and thresholds. */
 
 /** Pairs kept apart; later ones share the row `other`, so that ids made up per turn cannot exhaust memory. */
-export const MAX_MODEL_KEYS = 1000
+const MAX_MODEL_KEYS = 1000
+const OTHER = 'other'
 
 export interface ModelKey {
   readonly provider: string
@@ -30,7 +31,8 @@ export class ModelKeys {
   indexOf(provider: string, model: string | null): number {
     const known = this.#indexes.get(`${provider}\n${model ?? ''}`)
     if (known !== undefined) return known
-    if (this.#keys.length >= MAX_MODEL_KEYS && provider !== 'other') return this.indexOf('other', 'other')
+    const isOther = provider === OTHER && model === OTHER
+    if (this.#keys.length >= MAX_MODEL_KEYS && !isOther) return this.indexOf(OTHER, OTHER)
     const index = this.#keys.length
     this.#keys.push({ provider, model })
     this.#indexes.set(`${provider}\n${model ?? ''}`, index)

@@ -15,6 +15,8 @@ export const MID_STREAM = 2
 /** What turns are stamped with. `read()` takes the time; the fields hold it until the next call. */
 export interface StampClock {
   read(): void
+  /** Epoch ms of the wall clock itself, for a time that the wire announces; `wallMs` may lag behind a sleep until the next tick. */
+  readWallMs(): number
   /** Observed ms: stands still while this process could not have read events. */
   readonly now: number
   /** Wall clock in epoch ms, for display only. */
@@ -43,6 +45,9 @@ const PROGRESS = 1
 const SIDE = 2
 const UNKNOWN_CLASS = 3
 const AFTER_END = 4
+
+/** An epoch that the clock never reaches. */
+const NO_EPOCH = 0xffff_ffff
 
 /** What `stamp` found: nothing that speaks for the turn, or progress (or a tool or wait that started). */
 export type Sign = 0 | 1
@@ -130,7 +135,7 @@ export class TurnClock {
     this.turns[slot] = turn
     this.covered[slot] = 0
     this.phase[slot] = FIRST_TOKEN
-    this.key[slot] = this.keys.indexOf(identity.provider, identity.model)
+    this.key[slot] = this.#keyOf(turn)
     this.lastEventAt[slot] = time.now
     this.#startedAt[slot] = time.now
     this.#startedWall[slot] = startedWallMs ?? time.wallMs
@@ -224,7 +229,8 @@ export class TurnClock {
         return NO_SIGN
       case 'turn.ended':
         turn.usage = event.usage ?? null
-        this.#touch(turn, event.kind, SIDE)
+        // A final error and the end that it brings are one event of the wire.
+        if (this.#lastEventKind[slot] !== 'error') this.#touch(turn, event.kind, SIDE)
         return NO_SIGN
       default:
         event satisfies never
@@ -245,6 +251,12 @@ export class TurnClock {
     this.silenceFrom[slot] = this.time.now
     this.#gapEpoch[slot] = this.time.pauseEpoch
     this.#gapObserved[slot] = 0
+  }
+
+  /** The same in the middle of a gap, which gives no sample then. */
+  restartWithinGap(slot: number): void {
+    this.restartSilence(slot)
+    this.#gapEpoch[slot] = NO_EPOCH
   }
 
   /** Ends the retry waits whose time is over; each begins a new attempt. */
@@ -376,7 +388,7 @@ export class TurnClock {
     const known = turn.waits?.get(event.id)
     let endsAt: number | null = null
     if (event.reason === 'retry' && event.until !== undefined) {
-      endsAt = now + Math.min(Math.max(0, event.until - wallMs), MAX_HOLD_MS) + RETRY_MARGIN_MS
+      endsAt = now + Math.min(Math.max(0, event.until - this.time.readWallMs()), MAX_HOLD_MS) + RETRY_MARGIN_MS
       this.#timed.add(turn)
     }
     turn.waits ??= new Map()
@@ -387,16 +399,20 @@ export class TurnClock {
       sinceWallMs: known?.sinceWallMs ?? wallMs,
       endsAt,
     })
-    if (known !== undefined) return NO_SIGN
-    if (event.reason === 'retry') this.#retrying[slot] = (this.#retrying[slot] as number) + 1
-    if (SOFT_WAITS.has(event.reason)) this.#softWaits[slot] = (this.#softWaits[slot] as number) + 1
+    if (known !== undefined) this.#countWait(slot, known.reason, -1)
+    this.#countWait(slot, event.reason, 1)
     this.#cover(turn)
-    return ALIVE
+    return known === undefined ? ALIVE : NO_SIGN
   }
 
   #endWait(turn: Turn, id: string): void {
     const wait = turn.waits?.get(id)
     if (wait === undefined) return
+    if (this.covered[turn.slot] === 0) {
+      // A wait beside a model call: its end is one of the moments that silence counts from.
+      this.#closeGap(turn.slot)
+      this.restartSilence(turn.slot)
+    }
     this.#dropWait(turn, wait)
     const before = this.phase[turn.slot] as number
     this.#cover(turn)
@@ -408,8 +424,12 @@ export class TurnClock {
   #dropWait(turn: Turn, wait: OpenWait): void {
     const { slot } = turn
     turn.waits?.delete(wait.id)
-    if (wait.reason === 'retry') this.#retrying[slot] = (this.#retrying[slot] as number) - 1
-    if (SOFT_WAITS.has(wait.reason)) this.#softWaits[slot] = (this.#softWaits[slot] as number) - 1
+    this.#countWait(slot, wait.reason, -1)
+  }
+
+  #countWait(slot: number, reason: WaitReason, by: 1 | -1): void {
+    if (reason === 'retry') this.#retrying[slot] = (this.#retrying[slot] as number) + by
+    if (SOFT_WAITS.has(reason)) this.#softWaits[slot] = (this.#softWaits[slot] as number) + by
   }
 
   #endRetries(turn: Turn): void {
@@ -436,7 +456,18 @@ export class TurnClock {
     turn.provider = event.provider ?? turn.provider
     turn.model = event.model ?? turn.model
     turn.parentThreadId = event.parent ?? turn.parentThreadId
-    this.key[turn.slot] = this.keys.indexOf(turn.provider, turn.model)
+    this.key[turn.slot] = this.#keyOf(turn)
+  }
+
+  /** The row of the turn's model. Its names become the turn's, so that all turns share one string and not one each. */
+  #keyOf(turn: Turn): number {
+    const key = this.keys.indexOf(turn.provider, turn.model)
+    const known = this.keys.at(key)
+    if (known.provider === turn.provider && known.model === turn.model) {
+      turn.provider = known.provider
+      turn.model = known.model
+    }
+    return key
   }
 
   /** Whether a tool or wait is open may have changed. Where it ends, silence counts from now. */

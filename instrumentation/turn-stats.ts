@@ -1,11 +1,11 @@
 /** What is recorded of a turn at its end: the `prism.stream-stats` record with its ten keys, and the judged maxima. */
 
-import { OUTCOMES, type Outcome, type Phase, type Usage } from './events.ts'
+import type { Outcome, Phase, Usage } from './events.ts'
 import type { Turn } from './turn.ts'
 import type { TurnClock } from './turn-clock.ts'
 
 /** Longest judged silence in ms by phase; null where none was judged. */
-export interface JudgedMaxima {
+interface JudgedMaxima {
   readonly firstTokenMs: number | null
   readonly midStreamMs: number | null
   readonly afterToolMs: number | null
@@ -34,7 +34,8 @@ export interface TurnStats {
   readonly maxGapMs: number
   readonly eventCount: number
   readonly usage: Usage | null
-  readonly turnwatch: { readonly v: 1 } & JudgedMaxima
+  /** `stale`: the turn was stale at some time, so that its maxima are no healthy ones. */
+  readonly turnwatch: { readonly v: 1; readonly stale?: true } & JudgedMaxima
 }
 
 const V1B_OUTCOME = {
@@ -46,7 +47,7 @@ const V1B_OUTCOME = {
 } as const satisfies Record<Outcome, TurnStats['outcome']>
 
 /** The record of a turn that ends now with `outcome`. */
-export function turnStats(clock: TurnClock, turn: Turn, outcome: Outcome): TurnStats {
+export function turnStats(clock: TurnClock, turn: Turn, outcome: Outcome, wasStale: boolean): TurnStats {
   const facts = clock.read(turn.slot)
   const [firstTokenMs, afterToolMs, midStreamMs] = clock.longestMs(turn.slot)
   return {
@@ -65,7 +66,7 @@ export function turnStats(clock: TurnClock, turn: Turn, outcome: Outcome): TurnS
     maxGapMs: Math.round(facts.maxGapMs),
     eventCount: facts.eventCount,
     usage: turn.usage,
-    turnwatch: { v: 1, firstTokenMs, midStreamMs, afterToolMs },
+    turnwatch: { v: 1, firstTokenMs, midStreamMs, afterToolMs, ...(wasStale ? { stale: true } : {}) },
   }
 }
 
@@ -111,7 +112,7 @@ export function samplesOf(record: unknown): Sample[] {
     return [of('first-token', timeToFirstTokenMs), of('mid-stream', maxGapMs), of('after-tool', maxGapMs)]
   }
   const judged = turnwatch as Record<string, unknown>
-  if (judged.v !== 1) return []
+  if (judged.v !== 1 || judged.stale === true) return []
   const samples: Sample[] = []
   if (isSilence(judged.firstTokenMs)) samples.push(of('first-token', judged.firstTokenMs))
   if (isSilence(judged.midStreamMs)) samples.push(of('mid-stream', judged.midStreamMs))
@@ -119,7 +120,8 @@ export function samplesOf(record: unknown): Sample[] {
   return samples
 }
 
-function isSilence(value: unknown): value is number {
+/** Whether a value can be the ms of a silence. */
+export function isSilence(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= MAX_SILENCE_MS
 }
 
@@ -127,8 +129,4 @@ function isSilence(value: unknown): value is number {
 export function isoTime(wallMs: number): string {
   const date = new Date(wallMs)
   return Number.isNaN(date.getTime()) ? '1970-01-01T00:00:00.000Z' : date.toISOString()
-}
-
-export function isOutcome(value: unknown): value is Outcome {
-  return typeof value === 'string' && (OUTCOMES as readonly string[]).includes(value)
 }

@@ -56,15 +56,17 @@ export function staleText(verdict: Verdict): string {
 }
 
 function why(verdict: Verdict): string {
-  const silence = `silent for ${seconds(verdict.silenceMs)}`
   const limit = `threshold ${seconds(verdict.thresholdMs)} ${verdict.thresholdSource}, ${verdict.preset}, ${verdict.phase}`
+  const silent = `silent for ${seconds(verdict.silenceMs)}`
+  // While a tool or wait is open nothing is judged, so there is no silence to speak of.
+  const before = verdict.open ? `${clean(verdict.open)} was open` : silent
   switch (verdict.reason) {
     case 'silence':
-      return `reason silence: ${silence} (${limit})`
+      return `reason silence: ${silent} (${limit})`
     case 'provider-dead':
-      return `reason provider-dead: its process or session is gone${verdict.open ? `, ${clean(verdict.open)} was open` : ''}, ${silence} (${limit})`
+      return `reason provider-dead: its process or session is gone, ${before} (${limit})`
     case 'provider-error':
-      return `reason provider-error: ${clean(verdict.errorMessage ?? 'the provider reported a final error')}, ${silence} (${limit})`
+      return `reason provider-error: ${clean(verdict.errorMessage ?? 'the provider reported a final error')}, ${before} (${limit})`
     default:
       return verdict.reason satisfies never
   }

@@ -9,7 +9,7 @@ import { ReplayLog, type ReplayResult } from './result.ts'
 import type { ReplayOptions } from './scenario.ts'
 import { VirtualHost } from './virtual-host.ts'
 
-export interface TraceLine {
+interface TraceLine {
   /** Ms since the start of the run. */
   readonly t: number
   /** Epoch ms, where the line says it. */

@@ -8,7 +8,7 @@ import { EVENT_CLASSES, type TurnClock } from '../turn-clock.ts'
 import { RESOLUTIONS, STALE_REASONS, type StaleReason, type TurnCounters } from '../turn-counters.ts'
 import { CATALOGUE_VERSION, catalogue, type MetricName, PREFIX } from './catalogue.ts'
 import { type Family, type HistogramPoint, histogramPoint, type Labels, type Point } from './family.ts'
-import { labelValue } from './label-value.ts'
+import { distinctLabelValue, labelValue } from './label-value.ts'
 
 export type PerThreadSeries = 'all' | 'stale' | 'off'
 
@@ -281,8 +281,11 @@ function collectThreads(turns: TurnClock, families: Families, threads: Thread[],
   if (wanted.length > MAX_THREADS) wanted.sort((a, b) => risk(b) - risk(a))
   const shown = wanted.slice(0, MAX_THREADS)
   families.add('thread_series_omitted', mode === 'off' ? 0 : wanted.length - shown.length)
+  const taken = new Set<string>()
   for (const { turn, model, state, silenceMs, thresholdMs } of shown) {
-    const labels = { thread: labelValue(turn.threadId) }
+    const plain = labelValue(turn.threadId)
+    const labels = { thread: taken.has(plain) ? distinctLabelValue(turn.threadId) : plain }
+    taken.add(labels.thread)
     const { lastProgressWallMs, startedWallMs } = turns.read(turn.slot)
     families.add('thread_silence_seconds', silenceMs / 1000, labels)
     families.add('thread_silence_threshold_seconds', thresholdMs / 1000, labels)
@@ -311,8 +314,12 @@ function collectSelf({ self }: Measured, families: Families, host: Host): void {
   families.addHistogram('tick_lag_seconds', self.lagSeconds)
   for (const [where, count] of Object.entries(self.faults)) families.add('internal_errors_total', count, { where })
   for (const [op, count] of Object.entries(self.storeErrors)) families.add('store_errors_total', count, { op })
+  const types = new Set<string>()
   for (const { source, type, count } of self.unclassified.values()) {
-    families.add('unclassified_events_total', count, { source, type: labelValue(type) })
+    const plain = { source: labelValue(source), type: labelValue(type) }
+    const known = types.has(`${plain.source}\n${plain.type}`)
+    types.add(`${plain.source}\n${plain.type}`)
+    families.add('unclassified_events_total', count, known ? { ...plain, type: distinctLabelValue(type) } : plain)
   }
   families.add('build_info', 1, {
     version: host.version,

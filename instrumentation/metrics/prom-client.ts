@@ -19,6 +19,7 @@ export interface MetricSource {
 /** A sample as prom-client's text format takes it. */
 interface Value {
   readonly labels: Readonly<Record<string, string | number>>
+  readonly sharedLabels?: Readonly<Record<string, string>>
   readonly value: number
   readonly metricName?: string
 }
@@ -43,12 +44,21 @@ class Scrape {
 
   family(name: string): Family | undefined {
     if (this.#families === null) {
-      this.#families = new Map(this.#source.metrics().map((family) => [family.name, family]))
+      this.#families = new Map(this.#read().map((family) => [family.name, family]))
       queueMicrotask(() => {
         this.#families = null
       })
     }
     return this.#families.get(name)
+  }
+
+  #read(): Family[] {
+    try {
+      return this.#source.metrics()
+    } catch {
+      // One metric that rejects would take every other metric of the registry with it.
+      return []
+    }
   }
 }
 
@@ -70,6 +80,18 @@ class BridgedMetric {
   }
 
   async get() {
+    const { values, ...metric } = await this.getForPromString()
+    return {
+      ...metric,
+      values: values.map(({ sharedLabels, labels, ...value }) => ({
+        ...value,
+        labels: { ...sharedLabels, ...labels },
+      })),
+    }
+  }
+
+  /** What the registry asks for when it writes text: the labels that a histogram's series share are formatted once. */
+  async getForPromString() {
     const family = this.#scrape.family(this.#fullName)
     return {
       name: this.name,
@@ -91,12 +113,12 @@ function valuesOf(family: Family, name: string): Value[] {
     let total = 0
     const values: Value[] = bounds.map((bound, i) => {
       total += counts[i] as number
-      return { labels: { ...labels, le: bound }, value: total, metricName: `${name}_bucket` }
+      return { labels: { le: bound }, sharedLabels: labels, value: total, metricName: `${name}_bucket` }
     })
     total += counts[bounds.length] as number
-    values.push({ labels: { ...labels, le: '+Inf' }, value: total, metricName: `${name}_bucket` })
-    values.push({ labels, value: sum, metricName: `${name}_sum` })
-    values.push({ labels, value: total, metricName: `${name}_count` })
+    values.push({ labels: { le: '+Inf' }, sharedLabels: labels, value: total, metricName: `${name}_bucket` })
+    values.push({ labels: {}, sharedLabels: labels, value: sum, metricName: `${name}_sum` })
+    values.push({ labels: {}, sharedLabels: labels, value: total, metricName: `${name}_count` })
     return values
   })
 }

@@ -14,7 +14,7 @@ export type WireClass =
   | 'terminal-error'
 
 /** A test of one value in the event. Paths: dots, `[]` = each element. */
-export type Condition = { readonly path: string } & (
+type Condition = { readonly path: string } & (
   | { readonly equals: unknown }
   | { readonly in: readonly unknown[] }
   | { readonly anyIn: readonly unknown[] }
@@ -24,7 +24,7 @@ export type Condition = { readonly path: string } & (
   | { readonly matches: string }
 )
 
-export interface Classification {
+interface Classification {
   readonly class: WireClass
   readonly kind?: string
   /** Path of the id that pairs starts with ends; `=x` is the constant x. */
@@ -43,7 +43,7 @@ interface Rule extends Partial<Classification> {
   readonly class: WireClass
 }
 
-export interface EventType extends Classification {
+interface EventType extends Classification {
   readonly rules?: readonly Rule[]
 }
 
@@ -61,13 +61,16 @@ export const isRaw = (value: unknown): value is Raw =>
 
 const UNKNOWN_TYPE: Classified = { key: null, class: 'neutral' }
 
-/** Classifies events of one wire. `candidates` gives the keys to look up, the most specific first. */
+/**
+ * Classifies events of one wire. `keys` are templates of the keys to look up, the most specific first, as in
+ * `{type}/{event.type}`; the first whose paths all lead to text, and which the table has, is the event's key.
+ */
 export class Classifier {
   readonly #types = new Map<string, { plain: Classified; rules: readonly CompiledRule[] }>()
-  readonly #candidates: (raw: Raw) => readonly (string | null)[]
+  readonly #templates: readonly ((raw: Raw) => string | null)[]
 
-  constructor(table: EventTable, candidates: (raw: Raw) => readonly (string | null)[]) {
-    this.#candidates = candidates
+  constructor(table: EventTable, keys: readonly string[]) {
+    this.#templates = keys.map(template)
     for (const [key, { rules = [], ...plain }] of Object.entries(table)) {
       this.#types.set(key, {
         plain: { key, ...plain },
@@ -77,11 +80,28 @@ export class Classifier {
   }
 
   classify(raw: Raw): Classified {
-    for (const key of this.#candidates(raw)) {
+    for (const keyOf of this.#templates) {
+      const key = keyOf(raw)
       const type = key === null ? undefined : this.#types.get(key)
-      if (type !== undefined) return type.rules.find((rule) => rule.holds(raw))?.is ?? type.plain
+      if (type === undefined) continue
+      for (const rule of type.rules) if (rule.holds(raw)) return rule.is
+      return type.plain
     }
     return UNKNOWN_TYPE
+  }
+}
+
+/** The key that a template gives an event; null where one of its paths leads to no text. */
+function template(keys: string): (raw: Raw) => string | null {
+  const paths = [...keys.matchAll(/\{([^}]+)\}/g)].map((match) => reader(match[1] as string))
+  return (raw) => {
+    let key = ''
+    for (const read of paths) {
+      const part = read(raw)
+      if (typeof part !== 'string' || part === '') return null
+      key = key === '' ? part : `${key}/${part}`
+    }
+    return key
   }
 }
 

@@ -31,22 +31,15 @@ const LIMITS: ReadonlySet<string | null> = new Set([
 
 const TOOL_BLOCKS: ReadonlySet<unknown> = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use'])
 
-export const claudeCodeClassifier = new Classifier(claudeCodeEvents, (raw) => {
-  const type = text(raw.type)
-  if (type === undefined) return []
-  const under = (...parts: unknown[]) => (parts.every((part) => text(part)) ? [type, ...parts].join('/') : null)
-  const event = isRaw(raw.event) ? raw.event : {}
-  const inside = (value: unknown, field: string) => (isRaw(value) ? value[field] : undefined)
-  return [
-    under(event.type, inside(event.delta, 'type')),
-    under(event.type, inside(event.content_block, 'type')),
-    under(event.type),
-    under(inside(raw.request, 'subtype')),
-    under(inside(raw.response, 'subtype')),
-    under(raw.subtype),
-    type,
-  ]
-})
+export const claudeCodeClassifier = new Classifier(claudeCodeEvents, [
+  '{type}/{event.type}/{event.delta.type}',
+  '{type}/{event.type}/{event.content_block.type}',
+  '{type}/{event.type}',
+  '{type}/{request.subtype}',
+  '{type}/{response.subtype}',
+  '{type}/{subtype}',
+  '{type}',
+])
 
 interface SubAgent {
   readonly threadId: string

@@ -17,7 +17,7 @@ import {
 
 const NAME = 'codex-app-server'
 
-export const codexAppServerClassifier = new Classifier(codexAppServerEvents, (raw) => [text(raw.method) ?? null])
+export const codexAppServerClassifier = new Classifier(codexAppServerEvents, ['{method}'])
 
 /** Items that carry model text, reasoning, a plan or a tool call; every other item is progress. */
 const TOKEN_ITEMS: Readonly<Record<string, 'text' | 'reasoning' | 'tool-args'>> = {
@@ -93,7 +93,7 @@ export class CodexAppServerSource implements Source {
         return
       default:
         if (found.key === null) return this.#unknown(method, turn, id, emit)
-        if (found.key === 'thread/closed' || found.key === 'thread/deleted') return send({ kind: 'exit' })
+        if (found.key === 'thread/closed') return send({ kind: 'exit' })
         if (found.key === 'thread/tokenUsage/updated') addUsage(thread, params.tokenUsage)
         if (found.class === 'wait-start' && text(found.id) === 'id') this.#asked(raw, session)
         for (const event of plainEvents(raw, found, this.#wallMs(), toolStart(params))) send(event)

@@ -17,7 +17,7 @@ import {
 
 const NAME = 'codex-exec-json'
 
-export const codexExecClassifier = new Classifier(codexExecEvents, (raw) => [text(raw.type) ?? null])
+export const codexExecClassifier = new Classifier(codexExecEvents, ['{type}'])
 
 export class CodexExecSource implements Source {
   readonly name = NAME

@@ -17,7 +17,7 @@ import {
 
 const NAME = 'opencode-run-json'
 
-export const opencodeRunClassifier = new Classifier(opencodeRunEvents, (raw) => [text(raw.type) ?? null])
+export const opencodeRunClassifier = new Classifier(opencodeRunEvents, ['{type}'])
 
 const ITEM_STREAM: Readonly<Record<string, 'text' | 'reasoning' | 'tool-args'>> = {
   text: 'text',

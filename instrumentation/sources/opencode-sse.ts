@@ -18,7 +18,7 @@ import {
 
 const NAME = 'opencode-sse'
 
-export const opencodeSseClassifier = new Classifier(opencodeSseEvents, (raw) => [text(raw.type) ?? null])
+export const opencodeSseClassifier = new Classifier(opencodeSseEvents, ['{type}'])
 
 /** Ends that are no failure of the provider: the caller's limit, or a refusal. */
 const OWN_LIMITS: ReadonlySet<unknown> = new Set(['MessageOutputLengthError', 'ContentFilterError'])

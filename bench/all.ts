@@ -1,0 +1,18 @@
+/** Every benchmark in one run, and its figures beside their budgets. A missed budget is reported; it fails nothing. */
+
+import { benchDelay } from './delay.ts'
+import { benchFalseFlags } from './false-flags.ts'
+import { benchMemory } from './memory.ts'
+import { benchObserve } from './observe.ts'
+import { benchReplay } from './replay.ts'
+import { type Figure, heading, printFigures } from './report.ts'
+import { benchScrape } from './scrape.ts'
+import { benchTick } from './tick.ts'
+
+const figures: Figure[] = []
+// Events first: the others would leave the hot path compiled for more than one clock.
+for (const bench of [benchObserve, benchTick, benchMemory, benchScrape, benchReplay, benchDelay, benchFalseFlags]) {
+  figures.push(...(await bench()))
+}
+heading('Summary')
+printFigures(figures)

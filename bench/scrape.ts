@@ -1,0 +1,104 @@
+/** What a scrape costs with every series there can be, beside plain prom-client gauges of the same number. */
+
+import { Gauge, Registry } from 'prom-client'
+import type { Family } from '../instrumentation/metrics/family.ts'
+import { registerTurnwatch } from '../instrumentation/metrics/prom-client.ts'
+import { createTurnwatch, type Turnwatch } from '../turnwatch.ts'
+import { msPerRun, type Spread } from './measure.ts'
+import { type Figure, heading, printFigures, printTable, times } from './report.ts'
+
+const THREADS = 500
+const MODELS = 50
+const BUDGET_MS = 10
+const RUNS = 40
+/** As many families as the catalogue has, more or less. */
+const GAUGES = 40
+
+export async function benchScrape(): Promise<Figure[]> {
+  const watch = busyWatch()
+  const registry = new Registry()
+  registerTurnwatch(registry, watch)
+  const series = seriesOf(watch.metrics())
+  const plain = plainGauges(series)
+  heading(`A scrape of ${THREADS} threads and ${MODELS} models: ${series.toLocaleString('en')} series`)
+  const collect = await msPerRun(() => watch.metrics(), RUNS)
+  const text = await msPerRun(() => registry.metrics(), RUNS)
+  const peer = await msPerRun(() => plain.metrics(), RUNS)
+  const row = (name: string, { median, worst }: Spread) => [name, median.toFixed(1), worst.toFixed(1)]
+  printTable(
+    ['', 'median ms', 'worst ms'],
+    [
+      row('turnwatch, collect', collect),
+      row('turnwatch, collect and prom-client text', text),
+      row('prom-client gauges, text', peer),
+    ],
+  )
+  console.log('  prom-client awaits promises only, so the event loop is blocked for the whole of it.\n')
+  return [
+    {
+      what: 'scrape, collect',
+      budget: `<= ${BUDGET_MS} ms`,
+      measured: `${collect.median.toFixed(1)} ms, worst ${collect.worst.toFixed(1)}`,
+      ok: collect.median <= BUDGET_MS,
+    },
+    {
+      what: 'scrape, with text',
+      budget: `<= ${BUDGET_MS} ms`,
+      measured: `${text.median.toFixed(1)} ms, worst ${text.worst.toFixed(1)}`,
+      peer: `plain gauges: ${peer.median.toFixed(1)} ms, ${times(peer.median, text.median)} of it`,
+      ok: text.median <= BUDGET_MS,
+    },
+  ]
+}
+
+function busyWatch(): Turnwatch {
+  const watch = createTurnwatch()
+  const start = (i: number) =>
+    watch.startTurn({
+      threadId: `sub.3f1c9a52-8f0e-4f5b-9d52-2f0f0a6d1b7e.worker-${i}`,
+      turnId: `turn-${i}`,
+      provider: ['claudeAgent', 'codex', 'opencode'][i % 3] as string,
+      model: `vendor/model-${i % MODELS}-preview`,
+    })
+  for (let i = 0; i < THREADS * 2; i++) {
+    const turn = start(i % THREADS)
+    for (let token = 0; token < 20; token++) turn.observe({ kind: 'token', stream: 'text' })
+    if (i < THREADS) turn.observe({ kind: 'turn.ended', outcome: 'completed' })
+    else if (i % 5 === 0) turn.observe({ kind: 'tool.started', id: `call-${i}`, name: 'Bash' })
+    else if (i % 7 === 0) turn.observe({ kind: 'wait.started', id: `ask-${i}`, reason: 'approval' })
+    else if (i % 11 === 0) turn.observe({ kind: 'error', message: 'overloaded' })
+  }
+  watch.tick()
+  return watch
+}
+
+/** Lines of the text format: a histogram has one a bucket, and sum and count. */
+function seriesOf(families: readonly Family[]): number {
+  let series = 0
+  for (const family of families) {
+    if (family.type !== 'histogram') series += family.points.length
+    else for (const { bounds } of family.points) series += bounds.length + 3
+  }
+  return series
+}
+
+function plainGauges(series: number): Registry {
+  const registry = new Registry()
+  const gauges = Array.from(
+    { length: GAUGES },
+    (_, i) =>
+      new Gauge({
+        name: `plain_${i}`,
+        help: 'A gauge.',
+        labelNames: ['provider', 'model', 'thread'],
+        registers: [registry],
+      }),
+  )
+  for (let i = 0; i < series; i++) {
+    const labels = { provider: 'claudeAgent', model: `vendor/model-${i % MODELS}-preview`, thread: `worker-${i}` }
+    gauges[i % GAUGES]?.set(labels, i / 1000)
+  }
+  return registry
+}
+
+if (import.meta.main) printFigures(await benchScrape())

@@ -1,0 +1,59 @@
+/** The metrics in a file for node_exporter's textfile collector, always whole. */
+
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { Registry } from 'prom-client'
+import { registerTurnwatch } from '../../instrumentation/metrics/prom-client.ts'
+import type { Turnwatch } from '../../turnwatch.ts'
+
+const EVERY_MS = 15_000
+
+export interface MetricsFile {
+  /** Writes a last time. */
+  close(): Promise<void>
+}
+
+/** Writes the file now and every 15 s. `onFault` hears of the first time that it cannot be written. */
+export function keepMetricsFile(watch: Turnwatch, file: string, onFault: (error: Error) => void): MetricsFile {
+  let broken = false
+  let last = Promise.resolve()
+  const update = () => {
+    last = last.then(async () => {
+      try {
+        await replaceFile(file, await metricsText(watch))
+      } catch (error) {
+        if (!broken) onFault(error as Error)
+        broken = true
+      }
+    })
+    return last
+  }
+  void update()
+  const timer = setInterval(update, EVERY_MS)
+  timer.unref()
+  return {
+    close: () => {
+      clearInterval(timer)
+      return update()
+    },
+  }
+}
+
+function metricsText(watch: Turnwatch): Promise<string> {
+  const families = watch.metrics()
+  const registry = new Registry()
+  registerTurnwatch(registry, { metrics: () => families })
+  return registry.metrics()
+}
+
+/** In the same folder, so that the rename is one step; its name does not end as the collector's files do. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  const beside = join(dirname(file), `.${basename(file)}.${process.pid}.tmp`)
+  try {
+    await writeFile(beside, text)
+    await rename(beside, file)
+  } catch (error) {
+    await rm(beside, { force: true }).catch(() => {})
+    throw error
+  }
+}

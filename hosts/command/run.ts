@@ -1,0 +1,169 @@
+/** Runs an agent command as if we were not there, and watches every turn in its output. */
+
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isatty } from 'node:tty'
+import { BadInput } from '../../bad-input.ts'
+import type { ThresholdOptions } from '../../detector/thresholds.ts'
+import type { SourceName } from '../../instrumentation/sources/index.ts'
+import { staleText } from '../../notifier/message.ts'
+import { sqliteStore } from '../../storage/sqlite-store.ts'
+import { createTurnwatch, type Turnwatch, type TurnwatchOptions } from '../../turnwatch.ts'
+import { AgentOutput } from './agent-output.ts'
+import { openSink } from './byte-sink.ts'
+import { passStdin } from './command-stdin.ts'
+import { CommandStdout } from './command-stdout.ts'
+import { forwardSignals } from './forward-signals.ts'
+import { Notes } from './notes.ts'
+import { recogniseCommand } from './recognise-command.ts'
+import { type Exit, exitCode, startCommand, startFailureCode } from './start-command.ts'
+
+export interface RunOptions {
+  readonly source?: SourceName | undefined
+  readonly thread?: string | undefined
+  readonly parent?: string | undefined
+  readonly model?: string | undefined
+  readonly thresholds: ThresholdOptions
+  /** Of the live page; null for none, 0 for any free one. */
+  readonly port: number | null
+  readonly metricsFile?: string | undefined
+  readonly notify: readonly URL[]
+  /** Where samples are kept; null for memory only. */
+  readonly storeFile: string | null
+}
+
+/** A command that closed its stdout is given this long to exit, so that its code is known. */
+const EXIT_AFTER_END_MS = 500
+
+const UNKNOWN_OUTPUT =
+  'output of no known format, passed through unwatched (known: claude -p --output-format stream-json, codex exec --json, ' +
+  'codex app-server, opencode run --format json; or name it with --source)'
+
+/** Resolves with our exit code when the command has ended. Throws BadInput when the port is taken. */
+export async function runCommand(command: readonly string[], options: RunOptions): Promise<number> {
+  const notes = new Notes(openSink(2))
+  const say = (text: string) => notes.say(text)
+  const webhooks =
+    options.notify.length > 0 ? new (await import('./webhook.ts')).Webhooks(options.notify, say) : undefined
+  const watch = createTurnwatch({
+    thresholds: options.thresholds,
+    onError: onceEach(say),
+    ...(options.storeFile === null ? {} : { store: sqliteStore(options.storeFile) }),
+    ...(webhooks ? { notify: (message) => webhooks.send(message) } : {}),
+  } satisfies TurnwatchOptions).start()
+  announce(watch, say)
+  const server = options.port === null ? undefined : await serve(watch, options.port)
+  if (server) say(`live page at ${server.url}/`)
+  const { metricsFile } = options
+  const metrics =
+    metricsFile === undefined
+      ? undefined
+      : (await import('./metrics-file.ts')).keepMetricsFile(watch, metricsFile, (error) =>
+          say(`--metrics-file ${metricsFile}: ${error.message}`),
+        )
+  try {
+    return await runWatched(command, options, watch, say)
+  } finally {
+    await Promise.all([metrics?.close(), webhooks?.close(), server?.close()])
+    await watch.stop()
+    await notes.flushed()
+  }
+}
+
+async function runWatched(
+  command: readonly string[],
+  options: RunOptions,
+  watch: Turnwatch,
+  say: (text: string) => void,
+): Promise<number> {
+  const agent = recogniseCommand(command)
+  const output = new AgentOutput({ ...options, watch, agent, onUnknown: () => say(UNKNOWN_OUTPUT) })
+  // Nobody talks to an agent that runs one turn; what it gets is not looked at, so it can have our own.
+  const hasOurStdin = isatty(0) || (agent?.oneShot === true && (options.source ?? agent.source) === agent.source)
+  const { process: child, ...streams } = startCommand(command, hasOurStdin ? 'inherit' : 'pipe')
+  const exited = exitOf(child)
+  const unforward = forwardSignals(child, () => output.interrupted())
+  try {
+    await once(child, 'spawn')
+  } catch (error) {
+    unforward()
+    say(`${command[0]}: ${startFailure(error as NodeJS.ErrnoException)}`)
+    return startFailureCode(error as NodeJS.ErrnoException)
+  }
+  // A signal that cannot be delivered is no reason to end.
+  child.on('error', () => {})
+  output.started(child.pid as number)
+  const stopStdin = streams.stdin && passStdin(process.stdin, streams.stdin, (chunk) => output.take(chunk, 'out'))
+  let readerGone = false
+  const stdout = new CommandStdout(streams.stdout, openSink(1), {
+    onChunk: (chunk) => output.take(chunk, 'in'),
+    onBlocked: (isBlocked) => output.blocked(isBlocked),
+    onReaderGone: (error) => {
+      readerGone = true
+      output.end('aborted')
+      if (error.code !== 'EPIPE') say(`stdout: ${error.message}`)
+    },
+  })
+  // Whichever comes first: an agent without stdout is as good as gone, but how it exits is worth a moment.
+  const first = await Promise.race([exited, stdout.ended.then(() => null)])
+  if (first === null && !readerGone) {
+    const exit = await Promise.race([exited, sleep(EXIT_AFTER_END_MS, { code: null, signal: null })])
+    output.exited(exit)
+  }
+  const exit = await exited
+  await stdout.drained()
+  output.exited(exit)
+  // The metrics file outlives us; a turn that runs in it for ever would be an alert for ever.
+  output.end('lost')
+  stopStdin?.()
+  await stdout.close()
+  unforward()
+  return exitCode(exit)
+}
+
+async function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+}
+
+function startFailure(error: NodeJS.ErrnoException): string {
+  switch (error.code) {
+    case 'ENOENT':
+      return 'command not found'
+    case 'EACCES':
+      return 'cannot be executed'
+    default:
+      return error.message
+  }
+}
+
+function announce(watch: Turnwatch, say: (text: string) => void): void {
+  watch.on('stale', (verdict) => say(staleText(verdict)))
+  watch.on('recovered', ({ threadId, silenceMs, reason }) => {
+    say(`recovered: ${threadId}: goes on after ${(silenceMs / 1000).toFixed(1)} s (${reason})`)
+  })
+}
+
+async function serve(watch: Turnwatch, port: number) {
+  const { serveLiveness } = await import('../../liveness/server.ts')
+  try {
+    return await serveLiveness(watch, { port, unref: true })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new BadInput(`--port ${port}: ${code === 'EADDRINUSE' ? 'already in use' : message}`)
+  }
+}
+
+/** A fault that lasts, such as a locked store, is one line and not one a second. */
+function onceEach(say: (text: string) => void): (fault: Error) => void {
+  const said = new Set<string>()
+  return ({ message }) => {
+    const text = message.replace(/^turnwatch: /, '')
+    const where = text.split(':')[0] as string
+    if (said.has(where)) return
+    said.add(where)
+    say(text)
+  }
+}

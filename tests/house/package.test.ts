@@ -1,0 +1,77 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'turnwatch-package-'))
+const installed = join(folder, 'node_modules', 'turnwatch')
+const { exports, dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  exports: Record<string, unknown>
+  dependencies: Record<string, string>
+}
+
+/** Packs the package as it would be published, and lays it into a project of its own. */
+beforeAll(() => {
+  const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root, encoding: 'utf8' })
+  const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('[\n'))) as [{ filename: string }]
+  mkdirSync(installed, { recursive: true })
+  execFileSync('tar', ['-xzf', join(folder, filename), '-C', installed, '--strip-components=1'])
+  for (const name of [
+    ...Object.keys(dependencies),
+    '@opentelemetry/api',
+    'tdigest',
+    'bintrees',
+    '@types/node',
+    'undici-types',
+  ]) {
+    const target = join(folder, 'node_modules', name)
+    mkdirSync(join(target, '..'), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), target, 'dir')
+  }
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
+}, 120_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function node(args: string[]) {
+  return spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+}
+
+describe('the package as published', () => {
+  const entries = Object.keys(exports).filter((name) => name !== './package.json')
+
+  it.each(entries)('%s can be imported', (entry) => {
+    const name = entry.replace('.', 'turnwatch')
+    const run = node(['--input-type=module', '-e', `console.log(Object.keys(await import('${name}')).length > 0)`])
+    expect([run.stderr, run.stdout]).toEqual(['', 'true\n'])
+  })
+
+  it('its types compile in a strict project', () => {
+    const uses = entries.map(
+      (entry, i) => `import * as entry${i} from '${entry.replace('.', 'turnwatch')}'\nvoid entry${i}\n`,
+    )
+    writeFileSync(join(folder, 'uses.ts'), uses.join(''))
+    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2024',
+      '--skipLibCheck',
+      'false',
+      '--types',
+      'node',
+    ]
+    const run = node([tsc, ...options, 'uses.ts'])
+    expect(run.stdout.split('\n').filter((line) => line.includes('turnwatch'))).toEqual([])
+  })
+
+  it('its command replays its scenarios', () => {
+    const run = node([join(installed, 'dist', 'cli', 'main.js'), 'replay', '--check'])
+    expect([run.stderr, run.stdout]).toEqual(['', '56 of 56 as expected\n'])
+  })
+})

@@ -1,0 +1,328 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { VirtualHost } from '../../hosts/replay/virtual-host.ts'
+import { createTurnwatch, type StaleMessage, type Turnwatch, type TurnwatchOptions } from '../../index.ts'
+
+const TEXT = { kind: 'token', stream: 'text' } as const
+
+/** A watch on a virtual clock, and a way to let time pass. */
+function host(options: TurnwatchOptions = {}) {
+  const virtual = new VirtualHost()
+  const faults: string[] = []
+  const watch = createTurnwatch({ clock: virtual.clock, onError: (fault) => faults.push(fault.message), ...options })
+  const pass = (seconds: number) => virtual.run(virtual.now + seconds * 1000, () => watch.tick())
+  return { watch, pass, faults, virtual }
+}
+
+function value(watch: Turnwatch, name: string, labels: Record<string, string> = {}): number | undefined {
+  const family = watch.metrics().find((one) => one.name === `turnwatch_${name}`)
+  if (family === undefined || family.type === 'histogram') return undefined
+  return family.points.find((point) => Object.entries(labels).every(([key, text]) => point.labels[key] === text))?.value
+}
+
+describe('bad options', () => {
+  it.each([
+    [{ thresholds: { preset: 'bold' } }, 'thresholds.preset: "bold" is none of standard, cautious'],
+    [{ thresholds: { firstTokenMs: -1 } }, 'thresholds.firstTokenMs: -1 is not a positive number of ms'],
+    [{ thresholds: { midStreamMs: '90s' } }, 'thresholds.midStreamMs: "90s" is not a positive number of ms'],
+    [{ thresholds: { afterToolMs: Number.NaN } }, 'thresholds.afterToolMs: null is not a positive number of ms'],
+    [{ keepThreads: 1.5 }, 'keepThreads: 1.5 is not a whole number of threads'],
+    [{ notify: 'https://x' }, 'notify: "https://x" is not a function'],
+  ])('%j are refused with their name and value', (options, message) => {
+    expect(() => createTurnwatch(options as never)).toThrow(message)
+  })
+})
+
+describe('a stale child', () => {
+  it('is told to its parent once, in a message that says it all', () => {
+    const told: StaleMessage[] = []
+    const { watch, pass } = host({ notify: (message) => void told.push(message) })
+    const turn = watch.startTurn({ threadId: 'sub.boss.one', turnId: 't1', provider: 'claudeAgent', model: 'opus' })
+    pass(1)
+    turn.observe(TEXT)
+    pass(300)
+    expect(told).toEqual([
+      {
+        verdict: 'stale',
+        key: 'stale/sub.boss.one/t1/1',
+        thread: 'sub.boss.one',
+        turn: 't1',
+        parent: 'boss',
+        provider: 'claudeAgent',
+        model: 'opus',
+        reason: 'silence',
+        phase: 'mid-stream',
+        lastEventAt: '1970-01-01T00:00:01.000Z',
+        lastEventKind: 'text',
+        silenceMs: 113_000,
+        thresholdMs: 90_000,
+        thresholdSource: 'default',
+        text:
+          'stale: sub.boss.one (claudeAgent opus): reason silence: silent for 113.0 s (threshold 90.0 s default, standard, ' +
+          'mid-stream); last progress 1970-01-01T00:00:01.000Z (text)',
+      },
+    ])
+    expect(watch.liveness('boss').messages).toEqual([
+      { key: 'stale/sub.boss.one/t1/1', at: '1970-01-01T00:01:54.000Z', text: told[0]?.text },
+    ])
+    turn.observe(TEXT)
+    pass(300)
+    expect(told.map(({ key }) => key)).toEqual(['stale/sub.boss.one/t1/1', 'stale/sub.boss.one/t1/2'])
+  })
+
+  it('is reported although notify throws or rejects, and the tick goes on', async () => {
+    for (const notify of [
+      () => {
+        throw new Error('no')
+      },
+      () => Promise.reject(new Error('no')),
+    ]) {
+      const { watch, pass, faults } = host({ notify })
+      watch.startTurn({ threadId: 'a' })
+      watch.startTurn({ threadId: 'b' })
+      pass(200)
+      await Promise.resolve()
+      expect(faults).toEqual(['turnwatch: notifier: no', 'turnwatch: notifier: no'])
+      expect(value(watch, 'internal_errors_total', { where: 'notifier' })).toBe(2)
+      expect([watch.liveness('a').stale, watch.liveness('b').stale]).toEqual([true, true])
+    }
+  })
+
+  it('hostile names stay one line of bounded length', () => {
+    const told: StaleMessage[] = []
+    const { watch, pass } = host({ notify: (message) => void told.push(message) })
+    watch.startTurn({ threadId: `a\n\u001b[31mb${'x'.repeat(1000)}`, model: 'm\r\nm' })
+    pass(200)
+    expect(told[0]?.text).not.toMatch(/\p{Cc}/u)
+    expect(told[0]?.text.length).toBeLessThan(600)
+  })
+})
+
+describe('listeners', () => {
+  it('one that throws or rejects stops neither the tick nor the others, and unsubscribing is final', async () => {
+    const { watch, pass, faults } = host()
+    const heard: string[] = []
+    watch.on('stale', () => {
+      throw new Error('broken')
+    })
+    watch.on('stale', async () => {
+      throw new Error('broken too')
+    })
+    const off = watch.on('stale', ({ threadId }) => heard.push(threadId))
+    watch.startTurn({ threadId: 'a' })
+    watch.startTurn({ threadId: 'b' })
+    pass(200)
+    await Promise.resolve()
+    expect(heard).toEqual(['a', 'b'])
+    expect(faults.sort()).toEqual([
+      'turnwatch: listener: broken',
+      'turnwatch: listener: broken',
+      'turnwatch: listener: broken too',
+      'turnwatch: listener: broken too',
+    ])
+    off()
+    watch.startTurn({ threadId: 'c' })
+    pass(200)
+    expect(heard).toEqual(['a', 'b'])
+  })
+
+  it('a broken onError harms nobody', () => {
+    const { watch, pass } = host({
+      onError: () => {
+        throw new Error('even this')
+      },
+    })
+    watch.on('stale', () => {
+      throw new Error('broken')
+    })
+    watch.startTurn({ threadId: 'a' })
+    expect(() => pass(200)).not.toThrow()
+    expect(watch.liveness('a').stale).toBe(true)
+  })
+
+  it('hear of ends with the record of the turn', () => {
+    const { watch, pass } = host()
+    const ended = vi.fn()
+    watch.on('turn-ended', ended)
+    const turn = watch.startTurn({ threadId: 'a', turnId: 't', provider: 'p', model: 'm' })
+    pass(2)
+    turn.observe(TEXT)
+    pass(3)
+    turn.observe({ kind: 'turn.ended', outcome: 'incomplete' })
+    expect(ended).toHaveBeenCalledTimes(1)
+    expect(ended.mock.calls[0]?.[0]).toEqual({
+      outcome: 'incomplete',
+      stats: {
+        id: 'stats/a/t',
+        threadId: 'a',
+        turnId: 't',
+        parentThreadId: null,
+        provider: 'p',
+        model: 'm',
+        outcome: 'completed',
+        state: 'incomplete',
+        startedAt: '1970-01-01T00:00:00.000Z',
+        endedAt: '1970-01-01T00:00:05.000Z',
+        durationMs: 5000,
+        timeToFirstTokenMs: 2000,
+        maxGapMs: 3000,
+        eventCount: 2,
+        usage: null,
+        turnwatch: { v: 1, firstTokenMs: 2000, midStreamMs: 3000, afterToolMs: null },
+      },
+    })
+  })
+})
+
+describe('a handle', () => {
+  it('of a turn that has ended or was displaced counts and changes nothing', () => {
+    const { watch, pass } = host()
+    const old = watch.startTurn({ threadId: 'a', turnId: 't1', provider: 'p', model: 'm' })
+    const current = watch.startTurn({ threadId: 'a', turnId: 't2', provider: 'p', model: 'm' })
+    old.observe({ kind: 'turn.ended', outcome: 'error' })
+    old.observe(TEXT)
+    expect(watch.liveness('a').turn).toMatchObject({ turnId: 't2', eventCount: 0 })
+    expect(value(watch, 'events_total', { provider: 'p', class: 'after-end' })).toBe(2)
+    current.observe({ kind: 'turn.ended', outcome: 'completed' })
+    pass(1)
+    expect(value(watch, 'turns_ended_total', { outcome: 'aborted' })).toBe(1)
+    expect(value(watch, 'turns_ended_total', { outcome: 'completed' })).toBe(1)
+  })
+
+  it('takes hostile events without a throw', () => {
+    const { watch } = host()
+    const turn = watch.startTurn({ threadId: '__proto__', turnId: 'constructor' })
+    for (const event of [
+      { kind: 'nonsense' },
+      {},
+      { kind: 'tool.started' },
+      { kind: 'wait.started', id: 'x', reason: 'odd', until: Number.NaN },
+    ]) {
+      expect(() => turn.observe(event as never)).not.toThrow()
+      expect(() => watch.observe('other', event as never)).not.toThrow()
+    }
+    expect(() => watch.observe('other', null as never)).not.toThrow()
+    expect(watch.liveness('__proto__').turn?.turnId).toBe('constructor')
+  })
+})
+
+describe('threads that ended', () => {
+  it('keep their last known state, bounded in number', () => {
+    const { watch, pass } = host({ keepThreads: 3 })
+    for (const id of ['a', 'b', 'c', 'd', 'e']) {
+      watch.startTurn({ threadId: id }).observe({ kind: 'turn.ended', outcome: 'completed' })
+      pass(1)
+    }
+    expect(['a', 'b', 'c', 'd', 'e'].map((id) => watch.liveness(id).state)).toEqual([
+      'idle',
+      'idle',
+      'ended',
+      'ended',
+      'ended',
+    ])
+    expect(watch.liveness('e')).toMatchObject({ turn: null, lastStreamAt: '1970-01-01T00:00:04.000Z', silenceMs: 1000 })
+  })
+
+  it('and in age', () => {
+    const { watch, pass } = host({ keepThreadsMs: 60_000 })
+    watch.startTurn({ threadId: 'a' }).observe({ kind: 'turn.ended', outcome: 'completed' })
+    pass(59)
+    expect(watch.liveness('a').state).toBe('ended')
+    pass(3)
+    expect(watch.liveness('a').state).toBe('idle')
+  })
+
+  it('show the flag of a failed turn until the next turn starts', () => {
+    const { watch, pass } = host()
+    const turn = watch.startTurn({ threadId: 'a' })
+    pass(5)
+    turn.observe({ kind: 'error', message: 'overloaded' })
+    turn.observe({ kind: 'turn.ended', outcome: 'error' })
+    pass(1000)
+    expect(watch.liveness('a')).toMatchObject({
+      state: 'ended',
+      stale: true,
+      reason: 'provider-error',
+      staleSince: '1970-01-01T00:00:05.000Z',
+    })
+    watch.startTurn({ threadId: 'a' })
+    expect(watch.liveness('a')).toMatchObject({ state: 'running', stale: false, reason: null, staleSince: null })
+  })
+})
+
+describe('what is shown and never called stale', () => {
+  it('turns requested and not started, interrupts not settled, ends the host has not noticed', () => {
+    const { watch, pass, faults } = host({ runningThreads: () => ['a', 'b', 'unknown'] })
+    watch.observe('r', { kind: 'turn.requested' })
+    watch.startTurn({ threadId: 'a' }).observe({ kind: 'turn.ended', outcome: 'completed' })
+    watch.startTurn({ threadId: 'b' }).observe({ kind: 'interrupt.requested' })
+    pass(100)
+    expect(watch.liveness('r').state).toBe('requested')
+    expect(value(watch, 'turns_not_started')).toBe(1)
+    expect(value(watch, 'interrupts_unsettled')).toBe(1)
+    expect(value(watch, 'turns_unsettled')).toBe(1)
+    watch.observe('r', { kind: 'turn.started' })
+    expect(watch.liveness('r').state).toBe('running')
+    expect(value(watch, 'turns_not_started')).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  it('a runningThreads that throws breaks no scrape', () => {
+    const { watch, faults } = host({
+      runningThreads: () => {
+        throw new Error('db')
+      },
+    })
+    expect(value(watch, 'turns_unsettled')).toBe(0)
+    expect(faults).toEqual(['turnwatch: collector: db'])
+  })
+})
+
+describe('a thread whose id becomes known later', () => {
+  it('goes on under its new id, with its parent', () => {
+    const { watch, pass } = host()
+    const turn = watch.startTurn({ threadId: 'pid-1', provider: 'p' })
+    pass(10)
+    watch.renameThread('pid-1', 'sub.boss.x')
+    watch.observe('sub.boss.x', TEXT)
+    expect(watch.liveness('sub.boss.x')).toMatchObject({
+      parentThreadId: 'boss',
+      turn: { eventCount: 1, startedAt: '1970-01-01T00:00:00.000Z' },
+    })
+    expect(watch.liveness('pid-1').state).toBe('idle')
+    expect(turn.threadId).toBe('sub.boss.x')
+  })
+})
+
+describe('a real timer', () => {
+  const watches: Turnwatch[] = []
+  afterEach(() => Promise.all(watches.splice(0).map((watch) => watch.stop())))
+
+  it('ticks after start, not after stop, and does not keep the process alive', async () => {
+    const watch = createTurnwatch()
+    watches.push(watch)
+    watch.start().start()
+    await vi.waitUntil(() => watch.self.ticks > 0, { timeout: 10_000 })
+    await watch.stop()
+    await watch.stop()
+    const script = `import { createTurnwatch } from './index.ts'; createTurnwatch().start()`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' })
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  it('a process that is gone makes its turn provider-dead', async () => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+    const watch = createTurnwatch()
+    watches.push(watch)
+    watch.startTurn({ threadId: 'a', pid: child.pid })
+    const tick = () => {
+      watch.tick()
+      return watch.liveness('a').reason
+    }
+    await vi.waitUntil(() => child.pid !== undefined)
+    expect(tick()).toBe(null)
+    child.kill('SIGKILL')
+    await vi.waitUntil(() => tick() === 'provider-dead', { timeout: 20_000, interval: 50 })
+  })
+})
