@@ -86,15 +86,18 @@ const KEEP_PARENTS = 1000
 /** Between two tries of a store that is locked when the watch stops. */
 const STORE_PAUSE_MS = 100
 
-/** A class, so that a handle carries one closure of its own and no getters: 1e5 of them are alive at once. */
+/** A class, so that a handle is two references and no closure: 1e5 of them are alive at once. */
 class Handle implements TurnHandle {
-  /** Bound, so that a host can pass it on as a callback. */
-  readonly observe: (event: TurnEvent) => void
   readonly #turn: Turn
+  readonly #take: (turn: Turn, event: TurnEvent) => void
 
   constructor(turn: Turn, take: (turn: Turn, event: TurnEvent) => void) {
     this.#turn = turn
-    this.observe = (event) => take(turn, event)
+    this.#take = take
+  }
+
+  observe(event: TurnEvent): void {
+    this.#take(this.#turn, event)
   }
 
   get threadId(): string {
@@ -390,7 +393,7 @@ export class Turnwatch implements AsyncDisposable {
 
   #livenessOfRunning(turn: Turn): PrismLiveness {
     const { turns, time } = this.#detector
-    const facts = turns.read(turn.slot)
+    const facts = turns.read(turn)
     const threshold = this.#detector.thresholdOf(turn)
     const episode = this.#detector.episodeOf(turn)
     const tool = turn.oldestTool()
@@ -428,8 +431,8 @@ export class Turnwatch implements AsyncDisposable {
   #stateOf(turn: Turn): ThreadState {
     const state = this.#detector.stateOf(turn)
     if (state !== 'running') return state
-    if (this.#detector.turns.covered[turn.slot] === 0) return 'running'
-    return (turn.tools?.size ?? 0) > 0 ? 'tool' : 'waiting'
+    if (!this.#detector.turns.isCovered(turn.slot)) return 'running'
+    return turn.oldestTool() === null ? 'waiting' : 'tool'
   }
 
   #livenessOfPast(threadId: string, past: ThreadPast | undefined): PrismLiveness {

@@ -6,8 +6,9 @@
 import type { Outcome, TurnEvent } from '../instrumentation/events.ts'
 import { PHASES } from '../instrumentation/events.ts'
 import type { Turn, TurnIdentity } from '../instrumentation/turn.ts'
-import { ALIVE, TurnClock, wider } from '../instrumentation/turn-clock.ts'
+import { FIRST_SIGN, NO_SIGN, TurnClock, wider } from '../instrumentation/turn-clock.ts'
 import { type Resolution, type StaleReason, TurnCounters } from '../instrumentation/turn-counters.ts'
+import { COVERED, MODEL_ROW, PHASE, ROW_SIZE, SILENCE_FROM } from '../instrumentation/turn-rows.ts'
 import { isoTime, type Sample, samplesOf, type TurnStats, turnStats } from '../instrumentation/turn-stats.ts'
 import type { EndedTurn } from './ended-turn.ts'
 import { Learning, type ThresholdRow } from './learning.ts'
@@ -139,23 +140,22 @@ export class Detector {
     this.#graceUntil[slot] = inherits ? this.time.wokeAt + WAKE_GRACE_MS : 0
     this.#attention[slot] = inherits ? 1 : 0
     this.#trouble[slot] = undefined
-    this.counters.at(this.turns.key[slot] as number).started++
+    this.counters.at(this.turns.keyAt(slot)).started++
     return turn
   }
 
   /** Takes one event of a running turn. */
   observe(turn: Turn, event: TurnEvent): void {
-    const firstToken = event.kind === 'token' && !this.turns.hasToken(turn.slot)
     const sign = this.turns.stamp(turn, event)
     const { slot } = turn
-    if (sign === ALIVE) {
-      if (firstToken) this.#observeFirstToken(slot)
+    if (sign !== NO_SIGN) {
+      if (sign === FIRST_SIGN) this.#observeFirstToken(turn)
       if (this.#attention[slot] !== 0) this.#alive(turn)
       return
     }
     switch (event.kind) {
       case 'turn.started':
-        if (event.blindTools) this.learning.markBlind(this.turns.key[slot] as number)
+        if (event.blindTools) this.learning.markBlind(this.turns.keyAt(slot))
         return
       case 'interrupt.requested':
         this.#troubleOf(slot).interruptAt = this.time.now
@@ -185,14 +185,14 @@ export class Detector {
     this.time.read()
     turns.observeOpenGap(slot)
     const trouble = this.#trouble[slot]
-    const key = turns.key[slot] as number
+    const key = turns.keyAt(slot)
     if (this.#state[slot] === STALE && trouble) this.#closeEpisode(trouble, outcome === 'lost' ? 'lost' : 'ended')
     const stats = turnStats(turns, turn, outcome, trouble?.everStale ?? false)
     const counters = this.counters.at(key)
     counters.ended[outcome]++
     counters.durations[outcome].observe(stats.durationMs / 1000)
     const learned = this.#learn(turn, stats, trouble)
-    const facts = turns.read(slot)
+    const facts = turns.read(turn)
     const flagged = this.#state[slot] === STALE && trouble && trouble.reason !== 'silence' ? trouble : null
     const failed = outcome === 'error' || outcome === 'lost' ? flagged : null
     const ended: EndedTurn = {
@@ -227,19 +227,19 @@ export class Detector {
       if (goneAt !== null && time.now - goneAt >= this.#lostAfterExitMs)
         this.#guard('tick', () => this.end(turn, 'lost'))
     }
-    const { covered, silenceFrom, key, phase } = turns
+    const { rows } = turns
     const { limits } = this.learning
     const state = this.#state
     const { now } = time
-    for (let slot = 0; slot < turns.high; slot++) {
-      const at = state[slot] as number
-      if (at === FREE || at === STALE || covered[slot] === 1) continue
-      const silence = now - (silenceFrom[slot] as number)
-      const limit = limits[(key[slot] as number) * 3 + (phase[slot] as number)] as number
+    for (let slot = 0, at = 0; slot < turns.high; slot++, at += ROW_SIZE) {
+      const verdict = state[slot] as number
+      if (verdict === FREE || verdict === STALE || rows[at + COVERED] === 1) continue
+      const silence = now - (rows[at + SILENCE_FROM] as number)
+      const limit = limits[(rows[at + MODEL_ROW] as number) + (rows[at + PHASE] as number)] as number
       if (silence > limit) this.#over.push(slot)
       else if (this.#attention[slot] !== 0) this.#within(slot)
     }
-    // Judged after the scan: a listener may start or end turns, which moves the columns.
+    // Judged after the scan: a listener may start or end turns, which moves the rows.
     for (const slot of this.#over) this.#guard('tick', () => this.#judge(slot, settled))
     this.#over.length = 0
     if (++this.#ticks % SWEEP_TICKS === 0) this.#sweepLost()
@@ -282,8 +282,8 @@ export class Detector {
 
   /** Threshold, its source and samples of a running turn's phase now. */
   thresholdOf(turn: Turn): ThresholdRow {
-    const key = this.turns.key[turn.slot] as number
-    return this.learning.rowOf(key, this.turns.keys.at(key), this.turns.phase[turn.slot] as number)
+    const key = this.turns.keyAt(turn.slot)
+    return this.learning.rowOf(key, this.turns.keys.at(key), this.turns.phaseAt(turn.slot))
   }
 
   /** The stale episode a running turn is in, or null. */
@@ -327,7 +327,7 @@ export class Detector {
     const trouble = this.#troubleOf(slot)
     if (trouble.verifyAskedAt !== null && now - trouble.verifyAskedAt < VERIFY_TIMEOUT_MS) return
     this.counters.detectionDelay.observe((silence - threshold * CONFIRM) / 1000)
-    trouble.stalePhases |= 1 << (this.turns.phase[slot] as number)
+    trouble.stalePhases |= 1 << this.turns.phaseAt(slot)
     this.#flag(turn, 'silence')
   }
 
@@ -335,7 +335,7 @@ export class Detector {
     const { slot } = turn
     this.#state[slot] = SUSPECT
     const phase = this.turns.phaseOf(slot)
-    this.counters.at(this.turns.key[slot] as number).suspected[phase]++
+    this.counters.at(this.turns.keyAt(slot)).suspected[phase]++
     const verdict = this.#verdict(turn, 'suspect', 'silence', silence)
     this.#guard('listener', () => this.#sink.verdict(verdict))
     if (this.#verify === undefined || this.#state[slot] !== SUSPECT) return
@@ -380,11 +380,11 @@ export class Detector {
     trouble.everStale = true
     trouble.reason = reason
     trouble.openedBy = reason
-    trouble.openedPhase = this.turns.phase[slot] as number
+    trouble.openedPhase = this.turns.phaseAt(slot)
     trouble.staleSince = this.time.now
     trouble.staleSinceWallMs = this.time.wallMs
     trouble.verifyAskedAt = null
-    this.counters.at(this.turns.key[slot] as number).stale[reason][this.turns.phaseOf(slot)]++
+    this.counters.at(this.turns.keyAt(slot)).stale[reason][this.turns.phaseOf(slot)]++
     const verdict = this.#verdict(turn, 'stale', reason, silence)
     this.#guard('listener', () => this.#sink.verdict(verdict))
   }
@@ -420,7 +420,7 @@ export class Detector {
     this.#state[slot] = RUNNING
     const phase = PHASES[trouble.openedPhase] as (typeof PHASES)[number]
     this.#closeEpisode(trouble, 'recovered')
-    this.counters.at(this.turns.key[slot] as number).recovered[trouble.openedBy][phase]++
+    this.counters.at(this.turns.keyAt(slot)).recovered[trouble.openedBy][phase]++
     this.#guard('listener', () =>
       this.#sink.verdict(
         this.#verdict(turn, 'recovered', trouble.reason, now - trouble.staleSince, trouble.openedPhase),
@@ -474,14 +474,14 @@ export class Detector {
 
   /** Whether progress came between a pause and the tick that noticed it: that pause is not one without progress. */
   #wentOn(slot: number, sincePauseMs: number): boolean {
-    const silence = this.time.now - (this.turns.silenceFrom[slot] as number)
+    const silence = this.time.now - this.turns.silenceFrom(slot)
     return silence === 0 || silence < sincePauseMs
   }
 
   #sweepLost(): void {
     const before = this.time.now - this.#lostAfterMs
     for (let slot = 0; slot < this.turns.high; slot++) {
-      if (this.#state[slot] === FREE || (this.turns.lastEventAt[slot] as number) > before) continue
+      if (this.#state[slot] === FREE || this.turns.lastEventAt(slot) > before) continue
       this.#guard('tick', () => this.end(this.turns.turns[slot] as Turn, 'lost'))
     }
   }
@@ -489,7 +489,7 @@ export class Detector {
   /** What the end of a turn teaches: samples if it was healthy, quarantine if it recovered, nothing if it was killed. */
   #learn(turn: Turn, stats: TurnStats, trouble: Trouble | undefined): Sample[] {
     const { slot } = turn
-    const key = this.turns.key[slot] as number
+    const key = this.turns.keyAt(slot)
     const { provider, model } = this.turns.keys.at(key)
     const longest = this.turns.longestMs(slot)
     const learned: Sample[] = []
@@ -521,14 +521,14 @@ export class Detector {
     return learned
   }
 
-  #observeFirstToken(slot: number): void {
-    const { firstTokenMs } = this.turns.read(slot)
-    this.counters.at(this.turns.key[slot] as number).firstToken.observe((firstTokenMs ?? 0) / 1000)
+  #observeFirstToken(turn: Turn): void {
+    const { firstTokenMs } = this.turns.read(turn)
+    this.counters.at(this.turns.keyAt(turn.slot)).firstToken.observe((firstTokenMs ?? 0) / 1000)
   }
 
   #verdict(turn: Turn, verdict: Verdict['verdict'], reason: StaleReason, silenceMs: number, phase?: number): Verdict {
     const { slot } = turn
-    const facts = this.turns.read(slot)
+    const facts = this.turns.read(turn)
     const row = this.thresholdOf(turn)
     const trouble = this.#trouble[slot]
     const tool = turn.oldestTool()
@@ -572,7 +572,7 @@ export class Detector {
   }
 
   #row(slot: number): number {
-    return (this.turns.key[slot] as number) * 3 + (this.turns.phase[slot] as number)
+    return this.turns.keyAt(slot) * 3 + this.turns.phaseAt(slot)
   }
 
   #bump(column: Uint8Array, slot: number): number {

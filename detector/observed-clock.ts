@@ -41,7 +41,6 @@ export interface Tick {
 export class ObservedClock implements StampClock {
   now = 0
   wallMs = 0
-  elapsedMs = 0
   pauseEpoch = 0
 
   /** Observed ms at the last tick. */
@@ -69,7 +68,6 @@ export class ObservedClock implements StampClock {
     const mono = this.#clock.monoMs()
     const sinceTick = mono - this.#lastMono
     this.wallMs = mono + this.#wallOffset
-    this.elapsedMs = this.#elapsed + sinceTick
     if (sinceTick < LATE_MS) {
       this.now = this.#observed + sinceTick
       return
@@ -79,6 +77,10 @@ export class ObservedClock implements StampClock {
       this.#pauseNoticed = true
       this.pauseEpoch++
     }
+  }
+
+  get elapsedMs(): number {
+    return this.#elapsed + this.#clock.monoMs() - this.#lastMono
   }
 
   readWallMs(): number {
@@ -120,7 +122,6 @@ export class ObservedClock implements StampClock {
     this.#powerEvent = false
     this.now = this.#observed
     this.wallMs = mono + this.#wallOffset
-    this.elapsedMs = this.#elapsed
     if (suspended) this.#wokeAt = this.#observed
     return {
       pause: suspended ? 'suspend' : late ? 'late' : 'none',

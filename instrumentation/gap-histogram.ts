@@ -6,7 +6,8 @@ export const GAP_BOUNDS_SECONDS = [
 ] as const
 
 const BOUNDS_MS = Float64Array.from(GAP_BOUNDS_SECONDS, (s) => s * 1000)
-const BUCKETS = BOUNDS_MS.length + 1
+const LAST = BOUNDS_MS.length
+const BUCKETS = LAST + 1
 
 export class GapHistogram {
   #counts = new Float64Array(0)
@@ -25,14 +26,10 @@ export class GapHistogram {
   }
 
   record(row: number, gapMs: number): void {
-    let low = 0
-    let high = BUCKETS - 1
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (gapMs <= (BOUNDS_MS[middle] as number)) high = middle
-      else low = middle + 1
-    }
-    const at = row * BUCKETS + low
+    // From below, because almost every gap is that between two tokens.
+    let bucket = 0
+    while (bucket < LAST && gapMs > (BOUNDS_MS[bucket] as number)) bucket++
+    const at = row * BUCKETS + bucket
     this.#counts[at] = (this.#counts[at] as number) + 1
     this.#sums[row] = (this.#sums[row] as number) + gapMs
     if (gapMs > (this.#largest[row] as number)) this.#largest[row] = gapMs

@@ -7,6 +7,25 @@ import { PHASES, type Phase, type TurnEvent, UNKNOWN, type WaitReason } from './
 import { GapHistogram } from './gap-histogram.ts'
 import { ModelKeys } from './model-keys.ts'
 import { type OpenWait, Turn, type TurnIdentity } from './turn.ts'
+import {
+  ATTEMPTS,
+  COVERED,
+  EVENTS,
+  FIRST_TOKEN_AT,
+  GAP_EPOCH,
+  LAST_EVENT,
+  LAST_EVENT_WALL,
+  LAST_PROGRESS_WALL,
+  LONGEST,
+  MAX_GAP,
+  MODEL_ROW,
+  NO_EPOCH,
+  observed,
+  PHASE,
+  ROW_SIZE,
+  SILENCE_FROM,
+  UNKNOWNS,
+} from './turn-rows.ts'
 
 export const FIRST_TOKEN = 0
 export const AFTER_TOOL = 1
@@ -46,47 +65,30 @@ const SIDE = 2
 const UNKNOWN_CLASS = 3
 const AFTER_END = 4
 
-/** An epoch that the clock never reaches. */
-const NO_EPOCH = 0xffff_ffff
+/** Numbers of a turn's start, read only at its end: observed ms, epoch ms and real ms. */
+const START_SIZE = 3
+/** Event counts of a model key lie this many places per row of it apart. */
+const COUNTS_PER_ROW = 2
 
-/** What `stamp` found: nothing that speaks for the turn, or progress (or a tool or wait that started). */
-export type Sign = 0 | 1
+/** Rows grow by this factor when they are full: room that is not used is memory of every turn. */
+const GROWTH = 1.25
+
+/** What `stamp` found: nothing that speaks for the turn, progress (or a tool or wait that started), or its first token. */
+export type Sign = 0 | 1 | 2
 export const NO_SIGN: Sign = 0
 export const ALIVE: Sign = 1
+export const FIRST_SIGN: Sign = 2
 
 export class TurnClock {
   readonly time: StampClock
   readonly gaps = new GapHistogram()
   readonly keys: ModelKeys
 
-  // One row a turn. Times are observed ms unless the name says wall.
-  /** Whether silence is not judged, because a tool or wait is open: 0 or 1. */
-  covered = new Uint8Array(0)
-  phase = new Uint8Array(0)
-  key = new Int32Array(0)
-  silenceFrom = new Float64Array(0)
-  lastEventAt = new Float64Array(0)
+  /** One row a turn, see `turn-rows.ts`. */
+  rows = new Float64Array(0)
   /** The turn of each row; undefined where the row is free. */
   readonly turns: (Turn | undefined)[] = []
-
-  #startedAt = new Float64Array(0)
-  #startedWall = new Float64Array(0)
-  #startedElapsed = new Float64Array(0)
-  #lastEventWall = new Float64Array(0)
-  #lastProgressWall = new Float64Array(0)
-  #firstTokenAt = new Float64Array(0)
-  #maxGap = new Float64Array(0)
-  #longest = new Float64Array(0)
-  #events = new Float64Array(0)
-  #gapEpoch = new Uint32Array(0)
-  #softWaits = new Uint16Array(0)
-  #modelCalls = new Uint8Array(0)
-  #retrying = new Uint16Array(0)
-  #attempts = new Uint8Array(0)
-  #unknowns = new Uint8Array(0)
-  #gapObserved = new Uint8Array(0)
-  readonly #lastEventKind: string[] = []
-  readonly #lastProgressKind: string[] = []
+  #starts = new Float64Array(0)
 
   /** Events by model key and class. */
   #eventCounts = new Float64Array(0)
@@ -102,7 +104,7 @@ export class TurnClock {
     this.keys = new ModelKeys((index) => {
       onKey(index)
       this.gaps.grow((index + 1) * 3)
-      const length = (index + 1) * EVENT_CLASSES.length
+      const length = (index + 1) * 3 * COUNTS_PER_ROW
       if (this.#eventCounts.length < length) this.#eventCounts = wider(this.#eventCounts, length * 2)
     })
   }
@@ -118,11 +120,11 @@ export class TurnClock {
 
   /** Events of a class that turns of a model key have had. */
   eventCount(key: number, eventClass: EventClass): number {
-    return this.#eventCounts[key * EVENT_CLASSES.length + EVENT_CLASSES.indexOf(eventClass)] ?? 0
+    return this.#eventCounts[key * 3 * COUNTS_PER_ROW + EVENT_CLASSES.indexOf(eventClass)] ?? 0
   }
 
   countAfterEnd(key: number): void {
-    this.#count(key, AFTER_END)
+    this.#count(key * 3, AFTER_END)
   }
 
   /** Opens a turn. Its silence counts from now. */
@@ -130,29 +132,22 @@ export class TurnClock {
     const { time } = this
     time.read()
     const slot = this.#free.pop() ?? this.#high++
-    if (slot >= this.#capacity) this.#grow(Math.max(64, this.#capacity * 2))
+    if (slot >= this.#capacity) this.#grow(Math.max(64, Math.ceil(this.#capacity * GROWTH)))
     const turn = new Turn(slot, identity, named)
     this.turns[slot] = turn
-    this.covered[slot] = 0
-    this.phase[slot] = FIRST_TOKEN
-    this.key[slot] = this.#keyOf(turn)
-    this.lastEventAt[slot] = time.now
-    this.#startedAt[slot] = time.now
-    this.#startedWall[slot] = startedWallMs ?? time.wallMs
-    this.#startedElapsed[slot] = time.elapsedMs
-    this.#lastEventWall[slot] = time.wallMs
-    this.#lastProgressWall[slot] = Number.NaN
-    this.#firstTokenAt[slot] = Number.NaN
-    this.#maxGap[slot] = 0
-    this.#longest.fill(-1, slot * 3, slot * 3 + 3)
-    this.#events[slot] = 0
-    this.#softWaits[slot] = 0
-    this.#modelCalls[slot] = 0
-    this.#retrying[slot] = 0
-    this.#attempts[slot] = 0
-    this.#unknowns[slot] = 0
-    this.#lastEventKind[slot] = 'turn.started'
-    this.#lastProgressKind[slot] = 'turn.started'
+    const { rows } = this
+    const at = slot * ROW_SIZE
+    rows.fill(0, at, at + ROW_SIZE)
+    rows[at + MODEL_ROW] = this.#keyOf(turn) * 3
+    rows[at + PHASE] = FIRST_TOKEN
+    rows[at + LAST_EVENT] = time.now
+    rows[at + LAST_EVENT_WALL] = time.wallMs
+    rows[at + LAST_PROGRESS_WALL] = Number.NaN
+    rows[at + FIRST_TOKEN_AT] = Number.NaN
+    rows.fill(-1, at + LONGEST, at + LONGEST + PHASES.length)
+    this.#starts[slot * START_SIZE] = time.now
+    this.#starts[slot * START_SIZE + 1] = startedWallMs ?? time.wallMs
+    this.#starts[slot * START_SIZE + 2] = time.elapsedMs
     this.restartSilence(slot)
     return turn
   }
@@ -162,15 +157,7 @@ export class TurnClock {
     const { time } = this
     const { slot } = turn
     time.read()
-    const { now } = time
-    if (event.kind === 'token') {
-      this.#touch(turn, event.stream, TOKEN)
-      this.#advance(slot, event.stream)
-      this.#endRetries(turn)
-      if (Number.isNaN(this.#firstTokenAt[slot] as number)) this.#firstTokenAt[slot] = now
-      this.phase[slot] = MID_STREAM
-      return ALIVE
-    }
+    if (event.kind === 'token') return this.#token(turn, event.stream)
     switch (event.kind) {
       case 'progress':
         return this.#progress(turn, event.what)
@@ -179,26 +166,17 @@ export class TurnClock {
         return NO_SIGN
       case 'tool.started':
         this.#touch(turn, 'tool.started', PROGRESS)
-        this.#advance(slot, 'tool.started')
+        this.#advance(turn, 'tool.started')
         this.#endRetries(turn)
-        turn.tools ??= new Map()
-        if (!turn.tools.has(event.id)) {
-          turn.tools.set(event.id, {
-            id: event.id,
-            name: event.name ?? null,
-            startedAt: now,
-            startedWallMs: time.wallMs,
-          })
-          this.#cover(turn)
-        }
+        this.#openTool(turn, event)
         return ALIVE
       case 'tool.ended':
         this.#touch(turn, 'tool.ended', PROGRESS)
-        this.#advance(slot, 'tool.ended')
+        this.#advance(turn, 'tool.ended')
         this.#endRetries(turn)
-        turn.tools?.delete(event.id)
+        turn.open?.tools.delete(event.id)
         this.#cover(turn)
-        this.phase[slot] = AFTER_TOOL
+        this.#setPhase(slot, AFTER_TOOL)
         return ALIVE
       case 'wait.started':
         this.#touch(turn, 'wait.started', SIDE)
@@ -218,7 +196,7 @@ export class TurnClock {
       case 'turn.restored':
         this.#touch(turn, 'turn.restored', SIDE)
         this.#identify(turn, event)
-        this.phase[slot] = FIRST_TOKEN
+        this.#setPhase(slot, FIRST_TOKEN)
         this.restartSilence(slot)
         return NO_SIGN
       case 'turn.requested':
@@ -230,7 +208,7 @@ export class TurnClock {
       case 'turn.ended':
         turn.usage = event.usage ?? null
         // A final error and the end that it brings are one event of the wire.
-        if (this.#lastEventKind[slot] !== 'error') this.#touch(turn, event.kind, SIDE)
+        if (turn.lastEventKind !== 'error') this.#touch(turn, event.kind, SIDE)
         return NO_SIGN
       default:
         event satisfies never
@@ -248,206 +226,269 @@ export class TurnClock {
 
   /** Silence is judged afresh from now on. */
   restartSilence(slot: number): void {
-    this.silenceFrom[slot] = this.time.now
-    this.#gapEpoch[slot] = this.time.pauseEpoch
-    this.#gapObserved[slot] = 0
+    const at = slot * ROW_SIZE
+    this.rows[at + SILENCE_FROM] = this.time.now
+    this.rows[at + GAP_EPOCH] = this.time.pauseEpoch
   }
 
   /** The same in the middle of a gap, which gives no sample then. */
   restartWithinGap(slot: number): void {
     this.restartSilence(slot)
-    this.#gapEpoch[slot] = NO_EPOCH
+    this.rows[slot * ROW_SIZE + GAP_EPOCH] = NO_EPOCH
   }
 
   /** Ends the retry waits whose time is over; each begins a new attempt. */
   expireWaits(): void {
     for (const turn of this.#timed) {
-      let open = false
-      for (const wait of turn.waits?.values() ?? []) {
-        if (wait.endsAt === null) continue
-        if (wait.endsAt > this.time.now) {
-          open = true
-          continue
-        }
-        this.#dropWait(turn, wait)
-        turn.tools?.clear()
+      const { tools, waits } = turn.work()
+      const timed = [...waits.values()].filter((wait) => wait.endsAt !== null)
+      const over = timed.filter((wait) => (wait.endsAt as number) <= this.time.now)
+      for (const wait of over) {
+        dropWait(turn, wait)
+        tools.clear()
         this.#cover(turn)
-        this.phase[turn.slot] = FIRST_TOKEN
+        this.#setPhase(turn.slot, FIRST_TOKEN)
       }
-      if (!open) this.#timed.delete(turn)
+      if (over.length === timed.length) this.#timed.delete(turn)
     }
   }
 
   /** Puts the gap that is open into the histogram now, because the turn ends or is stale; its end will not do it again. */
   observeOpenGap(slot: number): void {
+    const at = slot * ROW_SIZE + GAP_EPOCH
     this.#closeGap(slot)
-    this.#gapObserved[slot] = 1
+    if ((this.rows[at] as number) >= 0) this.rows[at] = observed(this.rows[at] as number)
   }
 
   /** Observed ms of silence that count against the turn now. */
   silenceMs(slot: number): number {
-    return this.covered[slot] === 1 ? 0 : Math.max(0, this.time.now - (this.silenceFrom[slot] as number))
+    return this.isCovered(slot) ? 0 : Math.max(0, this.time.now - this.silenceFrom(slot))
   }
 
-  hasToken(slot: number): boolean {
-    return !Number.isNaN(this.#firstTokenAt[slot] as number)
+  /** Whether a tool or wait is open that stops the silence. */
+  isCovered(slot: number): boolean {
+    return this.rows[slot * ROW_SIZE + COVERED] === 1
+  }
+
+  /** Observed ms since which the turn has been silent. */
+  silenceFrom(slot: number): number {
+    return this.rows[slot * ROW_SIZE + SILENCE_FROM] as number
+  }
+
+  /** Observed ms of the last event of any kind. */
+  lastEventAt(slot: number): number {
+    return this.rows[slot * ROW_SIZE + LAST_EVENT] as number
+  }
+
+  /** The model key of a turn. */
+  keyAt(slot: number): number {
+    return (this.rows[slot * ROW_SIZE + MODEL_ROW] as number) / 3
+  }
+
+  /** The phase of a turn, as an index of PHASES. */
+  phaseAt(slot: number): number {
+    return this.rows[slot * ROW_SIZE + PHASE] as number
   }
 
   phaseOf(slot: number): Phase {
-    return PHASES[this.phase[slot] as number] as Phase
+    return PHASES[this.phaseAt(slot)] as Phase
   }
 
   /** Everything else that is known of a running turn. */
-  read(slot: number) {
+  read(turn: Turn) {
+    const { rows } = this
+    const at = turn.slot * ROW_SIZE
+    const start = turn.slot * START_SIZE
+    const startedAt = this.#starts[start] as number
     return {
-      startedAt: this.#startedAt[slot] as number,
-      startedWallMs: this.#startedWall[slot] as number,
-      durationMs: Math.max(0, this.time.elapsedMs - (this.#startedElapsed[slot] as number)),
-      eventCount: this.#events[slot] as number,
-      lastEventWallMs: this.#lastEventWall[slot] as number,
-      lastEventKind: this.#lastEventKind[slot] as string,
+      startedWallMs: this.#starts[start + 1] as number,
+      durationMs: Math.max(0, this.time.elapsedMs - (this.#starts[start + 2] as number)),
+      eventCount: rows[at + EVENTS] as number,
+      lastEventWallMs: rows[at + LAST_EVENT_WALL] as number,
+      lastEventKind: turn.lastEventKind,
       /** Null before the first progress. */
-      lastProgressWallMs: notNaN(this.#lastProgressWall[slot] as number),
-      lastProgressKind: this.#lastProgressKind[slot] as string,
+      lastProgressWallMs: notNaN(rows[at + LAST_PROGRESS_WALL] as number),
+      lastProgressKind: turn.lastProgressKind,
       /** Null before the first token. */
-      firstTokenMs: notNaN((this.#firstTokenAt[slot] as number) - (this.#startedAt[slot] as number)),
-      maxGapMs: this.#maxGap[slot] as number,
+      firstTokenMs: notNaN((rows[at + FIRST_TOKEN_AT] as number) - startedAt),
+      maxGapMs: rows[at + MAX_GAP] as number,
     }
   }
 
   /** The longest judged silence of each phase so far, in the order of PHASES; null where none was judged. */
   longestMs(slot: number): [number | null, number | null, number | null] {
-    const at = (phase: number) => {
-      const ms = this.#longest[slot * 3 + phase] as number
+    const of = (phase: number) => {
+      const ms = this.rows[slot * ROW_SIZE + LONGEST + phase] as number
       return ms < 0 ? null : ms
     }
-    return [at(FIRST_TOKEN), at(AFTER_TOOL), at(MID_STREAM)]
+    return [of(FIRST_TOKEN), of(AFTER_TOOL), of(MID_STREAM)]
   }
 
-  #count(key: number, eventClass: number): void {
-    const at = key * EVENT_CLASSES.length + eventClass
+  #setPhase(slot: number, phase: number): void {
+    this.rows[slot * ROW_SIZE + PHASE] = phase
+  }
+
+  #count(modelRow: number, eventClass: number): void {
+    const at = modelRow * COUNTS_PER_ROW + eventClass
     this.#eventCounts[at] = (this.#eventCounts[at] as number) + 1
   }
 
   #touch(turn: Turn, what: string, eventClass: number): void {
-    const { slot } = turn
-    const { now } = this.time
-    if (turn.tools === null || turn.tools.size === 0) {
-      const gap = now - (this.lastEventAt[slot] as number)
-      if (gap > (this.#maxGap[slot] as number)) this.#maxGap[slot] = gap
+    const { rows } = this
+    const { now, wallMs } = this.time
+    const at = turn.slot * ROW_SIZE
+    if (turn.open === null || turn.open.tools.size === 0) {
+      const gap = now - (rows[at + LAST_EVENT] as number)
+      if (gap > (rows[at + MAX_GAP] as number)) rows[at + MAX_GAP] = gap
     }
-    this.lastEventAt[slot] = now
-    this.#lastEventWall[slot] = this.time.wallMs
-    this.#lastEventKind[slot] = what
-    this.#events[slot] = (this.#events[slot] as number) + 1
-    this.#count(this.key[slot] as number, eventClass)
+    rows[at + LAST_EVENT] = now
+    rows[at + LAST_EVENT_WALL] = wallMs
+    rows[at + EVENTS] = (rows[at + EVENTS] as number) + 1
+    turn.lastEventKind = what
+    this.#count(rows[at + MODEL_ROW] as number, eventClass)
   }
 
   /** The turn advanced: the gap ends here, and silence counts from now. */
-  #advance(slot: number, what: string): void {
-    this.#closeGap(slot)
-    this.restartSilence(slot)
-    this.#lastProgressWall[slot] = this.time.wallMs
-    this.#lastProgressKind[slot] = what
-    this.#attempts[slot] = 0
-    this.#unknowns[slot] = 0
+  #advance(turn: Turn, what: string): void {
+    const { rows } = this
+    const at = turn.slot * ROW_SIZE
+    this.#closeGap(turn.slot)
+    this.restartSilence(turn.slot)
+    rows[at + LAST_PROGRESS_WALL] = this.time.wallMs
+    rows[at + ATTEMPTS] = 0
+    rows[at + UNKNOWNS] = 0
+    turn.lastProgressKind = what
   }
 
   #closeGap(slot: number): void {
-    if (this.covered[slot] === 1 || this.#gapEpoch[slot] !== this.time.pauseEpoch) return
-    const gap = this.time.now - (this.silenceFrom[slot] as number)
-    const phase = this.phase[slot] as number
-    if (gap > (this.#longest[slot * 3 + phase] as number)) this.#longest[slot * 3 + phase] = gap
-    if (this.#gapObserved[slot] === 0) this.gaps.record((this.key[slot] as number) * 3 + phase, gap)
+    const { rows } = this
+    const at = slot * ROW_SIZE
+    if (rows[at + COVERED] === 1) return
+    const epoch = rows[at + GAP_EPOCH] as number
+    const isNew = epoch === this.time.pauseEpoch
+    if (!isNew && observed(epoch) !== this.time.pauseEpoch) return
+    const gap = this.time.now - (rows[at + SILENCE_FROM] as number)
+    const phase = rows[at + PHASE] as number
+    if (gap > (rows[at + LONGEST + phase] as number)) rows[at + LONGEST + phase] = gap
+    if (isNew) this.gaps.record((rows[at + MODEL_ROW] as number) + phase, gap)
   }
 
   #progress(turn: Turn, what: string): Sign {
     const { slot } = turn
     if (what === UNKNOWN) {
       this.#touch(turn, what, UNKNOWN_CLASS)
-      const unknowns = (this.#unknowns[slot] as number) + 1
+      const unknowns = (this.rows[slot * ROW_SIZE + UNKNOWNS] as number) + 1
       if (unknowns > MAX_UNKNOWN) return NO_SIGN
-      this.#advance(slot, what)
-      this.#unknowns[slot] = unknowns
+      this.#advance(turn, what)
+      this.rows[slot * ROW_SIZE + UNKNOWNS] = unknowns
       this.#endRetries(turn)
       return ALIVE
     }
     this.#touch(turn, what, PROGRESS)
-    this.#advance(slot, what)
+    this.#advance(turn, what)
     this.#endRetries(turn)
     if (what === 'model-call-start' || what === 'model-call-end') {
-      this.#modelCalls[slot] = what === 'model-call-start' ? 1 : 0
+      turn.work().inModelCall = what === 'model-call-start'
       this.#cover(turn)
     }
     return ALIVE
   }
 
-  #startWait(turn: Turn, event: { id: string; reason: WaitReason; until?: number }): Sign {
-    const { slot } = turn
+  /** What `#touch` and `#advance` do, in one piece: it runs for every token, and the pieces are too many to be inlined. */
+  #token(turn: Turn, stream: string): Sign {
+    const { rows, time } = this
+    const { now, wallMs, pauseEpoch } = time
+    const at = turn.slot * ROW_SIZE
+    const phase = rows[at + PHASE] as number
+    const modelRow = rows[at + MODEL_ROW] as number
+    const sinceEvent = now - (rows[at + LAST_EVENT] as number)
+    if (rows[at + COVERED] === 0) {
+      const gap = now - (rows[at + SILENCE_FROM] as number)
+      if (rows[at + GAP_EPOCH] !== pauseEpoch) this.#closeGap(turn.slot)
+      else {
+        if (gap > (rows[at + LONGEST + phase] as number)) rows[at + LONGEST + phase] = gap
+        this.gaps.record(modelRow + phase, gap)
+      }
+    }
+    if (turn.open !== null) this.#endRetries(turn)
+    if (sinceEvent > (rows[at + MAX_GAP] as number) && (turn.open === null || turn.open.tools.size === 0)) {
+      rows[at + MAX_GAP] = sinceEvent
+    }
+    const counted = modelRow * COUNTS_PER_ROW + TOKEN
+    this.#eventCounts[counted] = (this.#eventCounts[counted] as number) + 1
+    rows[at + SILENCE_FROM] = now
+    rows[at + GAP_EPOCH] = pauseEpoch
+    rows[at + PHASE] = MID_STREAM
+    rows[at + LAST_EVENT] = now
+    rows[at + LAST_EVENT_WALL] = wallMs
+    rows[at + LAST_PROGRESS_WALL] = wallMs
+    rows[at + EVENTS] = (rows[at + EVENTS] as number) + 1
+    rows[at + ATTEMPTS] = 0
+    rows[at + UNKNOWNS] = 0
+    turn.lastEventKind = stream
+    turn.lastProgressKind = stream
+    if (!Number.isNaN(rows[at + FIRST_TOKEN_AT] as number)) return ALIVE
+    rows[at + FIRST_TOKEN_AT] = now
+    return FIRST_SIGN
+  }
+
+  #openTool(turn: Turn, { id, name = null }: { id: string; name?: string | null }): void {
+    const { tools } = turn.work()
+    if (tools.has(id)) return
+    tools.set(id, { id, name, startedAt: this.time.now, startedWallMs: this.time.wallMs })
+    this.#cover(turn)
+  }
+
+  #startWait(turn: Turn, { id, reason, until }: { id: string; reason: WaitReason; until?: number }): Sign {
     const { now, wallMs } = this.time
-    const known = turn.waits?.get(event.id)
+    const { waits } = turn.work()
+    const known = waits.get(id)
     let endsAt: number | null = null
-    if (event.reason === 'retry' && event.until !== undefined) {
-      endsAt = now + Math.min(Math.max(0, event.until - this.time.readWallMs()), MAX_HOLD_MS) + RETRY_MARGIN_MS
+    if (reason === 'retry' && until !== undefined) {
+      endsAt = now + Math.min(Math.max(0, until - this.time.readWallMs()), MAX_HOLD_MS) + RETRY_MARGIN_MS
       this.#timed.add(turn)
     }
-    turn.waits ??= new Map()
-    turn.waits.set(event.id, {
-      id: event.id,
-      reason: event.reason,
-      since: known?.since ?? now,
-      sinceWallMs: known?.sinceWallMs ?? wallMs,
-      endsAt,
-    })
-    if (known !== undefined) this.#countWait(slot, known.reason, -1)
-    this.#countWait(slot, event.reason, 1)
+    if (known !== undefined) dropWait(turn, known)
+    waits.set(id, { id, reason, since: known?.since ?? now, sinceWallMs: known?.sinceWallMs ?? wallMs, endsAt })
+    countWait(turn, reason, 1)
     this.#cover(turn)
     return known === undefined ? ALIVE : NO_SIGN
   }
 
   #endWait(turn: Turn, id: string): void {
-    const wait = turn.waits?.get(id)
+    const wait = turn.open?.waits.get(id)
     if (wait === undefined) return
-    if (this.covered[turn.slot] === 0) {
+    if (!this.isCovered(turn.slot)) {
       // A wait beside a model call: its end is one of the moments that silence counts from.
       this.#closeGap(turn.slot)
       this.restartSilence(turn.slot)
     }
-    this.#dropWait(turn, wait)
-    const before = this.phase[turn.slot] as number
+    dropWait(turn, wait)
+    const before = this.phaseAt(turn.slot)
     this.#cover(turn)
     // The model has not answered yet: what it reads after a queue or a back-off is still its first prompt.
     const sameCall = wait.reason === 'queue' || wait.reason === 'retry'
-    if (!sameCall || before === MID_STREAM) this.phase[turn.slot] = AFTER_TOOL
-  }
-
-  #dropWait(turn: Turn, wait: OpenWait): void {
-    const { slot } = turn
-    turn.waits?.delete(wait.id)
-    this.#countWait(slot, wait.reason, -1)
-  }
-
-  #countWait(slot: number, reason: WaitReason, by: 1 | -1): void {
-    if (reason === 'retry') this.#retrying[slot] = (this.#retrying[slot] as number) + by
-    if (SOFT_WAITS.has(reason)) this.#softWaits[slot] = (this.#softWaits[slot] as number) + by
+    if (!sameCall || before === MID_STREAM) this.#setPhase(turn.slot, AFTER_TOOL)
   }
 
   #endRetries(turn: Turn): void {
-    if (this.#retrying[turn.slot] === 0) return
-    for (const wait of turn.waits?.values() ?? []) if (wait.reason === 'retry') this.#endWait(turn, wait.id)
+    if (turn.open === null || turn.open.retryWaits === 0) return
+    for (const wait of turn.open.waits.values()) if (wait.reason === 'retry') this.#endWait(turn, wait.id)
   }
 
   #attempt(turn: Turn): void {
-    const { slot } = turn
-    const attempts = Math.min((this.#attempts[slot] as number) + 1, 255)
+    const { slot, open } = turn
+    const attempts = (this.rows[slot * ROW_SIZE + ATTEMPTS] as number) + 1
     if (attempts <= MAX_ATTEMPTS) this.#closeGap(slot)
-    turn.tools?.clear()
-    for (const wait of turn.waits?.values() ?? []) if (wait.reason === 'retry') this.#dropWait(turn, wait)
-    this.#modelCalls[slot] = 0
-    this.#cover(turn)
-    this.#attempts[slot] = attempts
+    if (open !== null) {
+      open.tools.clear()
+      for (const wait of open.waits.values()) if (wait.reason === 'retry') dropWait(turn, wait)
+      open.inModelCall = false
+      this.#cover(turn)
+    }
+    this.rows[slot * ROW_SIZE + ATTEMPTS] = attempts
     if (attempts > MAX_ATTEMPTS) return
-    this.phase[slot] = FIRST_TOKEN
+    this.#setPhase(slot, FIRST_TOKEN)
     this.restartSilence(slot)
   }
 
@@ -456,7 +497,7 @@ export class TurnClock {
     turn.provider = event.provider ?? turn.provider
     turn.model = event.model ?? turn.model
     turn.parentThreadId = event.parent ?? turn.parentThreadId
-    this.key[turn.slot] = this.#keyOf(turn)
+    this.rows[turn.slot * ROW_SIZE + MODEL_ROW] = this.#keyOf(turn) * 3
   }
 
   /** The row of the turn's model. Its names become the turn's, so that all turns share one string and not one each. */
@@ -473,47 +514,33 @@ export class TurnClock {
   /** Whether a tool or wait is open may have changed. Where it ends, silence counts from now. */
   #cover(turn: Turn): void {
     const { slot } = turn
-    const tools = turn.tools?.size ?? 0
-    const soft = this.#softWaits[slot] as number
-    const hard = (turn.waits?.size ?? 0) - soft
-    const covered = tools > 0 || hard > 0 || (soft > 0 && this.#modelCalls[slot] === 0)
-    if (covered && this.covered[slot] === 0 && this.time.now > (this.silenceFrom[slot] as number)) this.#closeGap(slot)
-    if (!covered && this.covered[slot] === 1) this.restartSilence(slot)
-    this.covered[slot] = covered ? 1 : 0
+    const { tools, waits, softWaits, inModelCall } = turn.work()
+    const covered = tools.size > 0 || waits.size > softWaits || (softWaits > 0 && !inModelCall)
+    if (covered === this.isCovered(slot)) return
+    if (!covered) this.restartSilence(slot)
+    else if (this.time.now > this.silenceFrom(slot)) this.#closeGap(slot)
+    this.rows[slot * ROW_SIZE + COVERED] = covered ? 1 : 0
   }
 
   #grow(capacity: number): void {
     this.#capacity = capacity
-    this.covered = wider(this.covered, capacity)
-    this.phase = wider(this.phase, capacity)
-    this.key = wider(this.key, capacity)
-    this.silenceFrom = wider(this.silenceFrom, capacity)
-    this.lastEventAt = wider(this.lastEventAt, capacity)
-    this.#startedAt = wider(this.#startedAt, capacity)
-    this.#startedWall = wider(this.#startedWall, capacity)
-    this.#startedElapsed = wider(this.#startedElapsed, capacity)
-    this.#lastEventWall = wider(this.#lastEventWall, capacity)
-    this.#lastProgressWall = wider(this.#lastProgressWall, capacity)
-    this.#firstTokenAt = wider(this.#firstTokenAt, capacity)
-    this.#maxGap = wider(this.#maxGap, capacity)
-    this.#longest = wider(this.#longest, capacity * 3)
-    this.#events = wider(this.#events, capacity)
-    this.#gapEpoch = wider(this.#gapEpoch, capacity)
-    this.#softWaits = wider(this.#softWaits, capacity)
-    this.#modelCalls = wider(this.#modelCalls, capacity)
-    this.#retrying = wider(this.#retrying, capacity)
-    this.#attempts = wider(this.#attempts, capacity)
-    this.#unknowns = wider(this.#unknowns, capacity)
-    this.#gapObserved = wider(this.#gapObserved, capacity)
+    this.rows = wider(this.rows, capacity * ROW_SIZE)
+    this.#starts = wider(this.#starts, capacity * START_SIZE)
   }
 }
 
-type Column =
-  | Float64Array<ArrayBuffer>
-  | Int32Array<ArrayBuffer>
-  | Uint32Array<ArrayBuffer>
-  | Uint16Array<ArrayBuffer>
-  | Uint8Array<ArrayBuffer>
+function dropWait(turn: Turn, { id, reason }: OpenWait): void {
+  turn.work().waits.delete(id)
+  countWait(turn, reason, -1)
+}
+
+function countWait(turn: Turn, reason: WaitReason, by: 1 | -1): void {
+  const open = turn.work()
+  if (reason === 'retry') open.retryWaits += by
+  if (SOFT_WAITS.has(reason)) open.softWaits += by
+}
+
+type Column = Float64Array<ArrayBuffer> | Uint8Array<ArrayBuffer>
 
 /** The same column with room for more rows. */
 export function wider<T extends Column>(column: T, length: number): T {

@@ -48,7 +48,7 @@ const V1B_OUTCOME = {
 
 /** The record of a turn that ends now with `outcome`. */
 export function turnStats(clock: TurnClock, turn: Turn, outcome: Outcome, wasStale: boolean): TurnStats {
-  const facts = clock.read(turn.slot)
+  const facts = clock.read(turn)
   const [firstTokenMs, afterToolMs, midStreamMs] = clock.longestMs(turn.slot)
   return {
     id: statsId(turn.threadId, turn.turnId),

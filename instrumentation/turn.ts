@@ -20,6 +20,17 @@ export interface OpenWait {
   readonly endsAt: number | null
 }
 
+/** Everything that a turn has open. Most turns never have anything open, so it is made on demand. */
+export class OpenWork {
+  readonly tools = new Map<string, OpenTool>()
+  readonly waits = new Map<string, OpenWait>()
+  /** Waits for a retry, and waits that do not cover a model call. */
+  retryWaits = 0
+  softWaits = 0
+  /** Whether the wire shows a model call begun and not ended. */
+  inModelCall = false
+}
+
 export interface TurnIdentity {
   readonly threadId: string
   readonly turnId: string
@@ -36,11 +47,13 @@ export class Turn implements TurnIdentity {
   provider: string
   model: string | null
   parentThreadId: string | null
-  tools: Map<string, OpenTool> | null = null
-  waits: Map<string, OpenWait> | null = null
+  /** Null before anything was opened. */
+  open: OpenWork | null = null
   /** Whether the wire gave the id; one that we made up gives way to the first that the wire names. */
   named: boolean
   usage: Usage | null = null
+  lastEventKind = 'turn.started'
+  lastProgressKind = 'turn.started'
 
   constructor(slot: number, identity: TurnIdentity, named: boolean) {
     this.slot = slot
@@ -58,13 +71,19 @@ export class Turn implements TurnIdentity {
     this.named = true
   }
 
+  /** What is open, made if nothing was. */
+  work(): OpenWork {
+    this.open ??= new OpenWork()
+    return this.open
+  }
+
   /** The tool that is open longest, or null. */
   oldestTool(): OpenTool | null {
-    return this.tools?.values().next().value ?? null
+    return this.open?.tools.values().next().value ?? null
   }
 
   /** The wait that is open longest, or null. */
   oldestWait(): OpenWait | null {
-    return this.waits?.values().next().value ?? null
+    return this.open?.waits.values().next().value ?? null
   }
 }

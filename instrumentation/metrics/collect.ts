@@ -230,20 +230,20 @@ function collectRunning(detector: Measured, families: Families, host: Host): voi
   let interrupts = 0
   for (const turn of turns.turns) {
     if (turn === undefined) continue
-    const model = modelOf.get(turns.key[turn.slot] as number) as RunningModel
+    const model = modelOf.get(turns.keyAt(turn.slot)) as RunningModel
     const tool = turn.oldestTool()
     const silenceMs = turns.silenceMs(turn.slot)
-    const state = tool ? 'tool' : turns.covered[turn.slot] === 1 ? 'waiting' : turns.phaseOf(turn.slot)
+    const state = tool ? 'tool' : turns.isCovered(turn.slot) ? 'waiting' : turns.phaseOf(turn.slot)
     model.states[state]++
     model.silenceMs = Math.max(model.silenceMs, silenceMs)
     if (tool) model.toolMs = Math.max(model.toolMs, time.now - tool.startedAt)
     const episode = detector.episodeOf(turn)
     if (episode) model.stale[episode.reason]++
     if (detector.interruptRequested(turn)) interrupts++
-    for (const reason of new Set([...(turn.waits?.values() ?? [])].map((wait) => wait.reason))) {
+    for (const reason of new Set([...(turn.open?.waits.values() ?? [])].map((wait) => wait.reason))) {
       const waiting = waits.get(reason) as { turns: number; longestMs: number }
       waiting.turns++
-      for (const wait of turn.waits?.values() ?? []) {
+      for (const wait of turn.open?.waits.values() ?? []) {
         if (wait.reason === reason) waiting.longestMs = Math.max(waiting.longestMs, time.now - wait.since)
       }
     }
@@ -286,7 +286,7 @@ function collectThreads(turns: TurnClock, families: Families, threads: Thread[],
     const plain = labelValue(turn.threadId)
     const labels = { thread: taken.has(plain) ? distinctLabelValue(turn.threadId) : plain }
     taken.add(labels.thread)
-    const { lastProgressWallMs, startedWallMs } = turns.read(turn.slot)
+    const { lastProgressWallMs, startedWallMs } = turns.read(turn)
     families.add('thread_silence_seconds', silenceMs / 1000, labels)
     families.add('thread_silence_threshold_seconds', thresholdMs / 1000, labels)
     families.add('thread_last_progress_timestamp_seconds', (lastProgressWallMs ?? startedWallMs) / 1000, labels)

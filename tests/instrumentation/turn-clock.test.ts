@@ -4,6 +4,7 @@ import type { Turn } from '../../instrumentation/turn.ts'
 import {
   AFTER_TOOL,
   ALIVE,
+  FIRST_SIGN,
   FIRST_TOKEN,
   MID_STREAM,
   NO_SIGN,
@@ -49,8 +50,7 @@ function stamped(ms: number, event: TurnEvent) {
 
 describe('what it knows of a turn', () => {
   it('at its start: nothing but that', () => {
-    expect(clock.read(turn.slot)).toEqual({
-      startedAt: 0,
+    expect(clock.read(turn)).toEqual({
       startedWallMs: 1000,
       durationMs: 0,
       eventCount: 0,
@@ -61,9 +61,9 @@ describe('what it knows of a turn', () => {
       firstTokenMs: null,
       maxGapMs: 0,
     })
-    expect([clock.phase[turn.slot], clock.hasToken(turn.slot), clock.longestMs(turn.slot)]).toEqual([
+    expect([clock.phaseAt(turn.slot), clock.read(turn).firstTokenMs, clock.longestMs(turn.slot)]).toEqual([
       FIRST_TOKEN,
-      false,
+      null,
       [null, null, null],
     ])
   })
@@ -72,7 +72,7 @@ describe('what it knows of a turn', () => {
     stamped(10, token)
     stamped(10, { kind: 'progress', what: 'plan' })
     stamped(10, { kind: 'side', what: 'usage' })
-    expect(clock.read(turn.slot)).toMatchObject({
+    expect(clock.read(turn)).toMatchObject({
       eventCount: 3,
       lastEventWallMs: 1030,
       lastEventKind: 'usage',
@@ -85,7 +85,7 @@ describe('what it knows of a turn', () => {
   it('its duration in real time, sleep included, though its silence is not', () => {
     time.elapsedMs += 99_000
     stamped(1000, token)
-    expect(clock.read(turn.slot)).toMatchObject({ durationMs: 100_000, firstTokenMs: 1000 })
+    expect(clock.read(turn)).toMatchObject({ durationMs: 100_000, firstTokenMs: 1000 })
   })
 
   it('its phase, from one to the next', () => {
@@ -97,13 +97,13 @@ describe('what it knows of a turn', () => {
       { kind: 'attempt.started' } as const,
     ].map((event) => {
       stamped(1, event)
-      return clock.phase[turn.slot]
+      return clock.phaseAt(turn.slot)
     })
     expect(phases).toEqual([MID_STREAM, MID_STREAM, AFTER_TOOL, MID_STREAM, FIRST_TOKEN])
   })
 
   it.each<[string, TurnEvent, number]>([
-    ['a token', token, ALIVE],
+    ['the first token', token, FIRST_SIGN],
     ['progress', { kind: 'progress', what: 'plan' }, ALIVE],
     ['a tool start', { kind: 'tool.started', id: 'a' }, ALIVE],
     ['a tool end', { kind: 'tool.ended', id: 'a' }, ALIVE],
@@ -117,6 +117,10 @@ describe('what it knows of a turn', () => {
     ['an end', { kind: 'turn.ended', outcome: 'completed' }, NO_SIGN],
   ])('whether an event speaks for it: %s', (_name, event, sign) => {
     expect(stamped(1, event)).toBe(sign)
+  })
+
+  it('that a later token is not the first', () => {
+    expect([stamped(1, token), stamped(1, token)]).toEqual([FIRST_SIGN, ALIVE])
   })
 
   it('which tool and which wait are open longest', () => {
@@ -133,7 +137,7 @@ describe('what it knows of a turn', () => {
 describe('judged gaps', () => {
   const longest = () => clock.longestMs(turn.slot)
   const counts = (phase: number) =>
-    clock.gaps.counts((clock.key[turn.slot] as number) * 3 + phase).reduce((a, b) => a + b, 0)
+    clock.gaps.counts((clock.keyAt(turn.slot) as number) * 3 + phase).reduce((a, b) => a + b, 0)
 
   it('are kept by phase as the longest of each, in the order of PHASES', () => {
     stamped(2000, token)
@@ -204,19 +208,19 @@ describe('rows', () => {
     expect(turn.slot).toBe(-1)
     const next = clock.begin({ ...identity, turnId: 'u' }, true)
     expect(next.slot).toBe(slot)
-    expect(clock.read(slot)).toMatchObject({ eventCount: 0, firstTokenMs: null, maxGapMs: 0, lastProgressWallMs: null })
+    expect(clock.read(next)).toMatchObject({ eventCount: 0, firstTokenMs: null, maxGapMs: 0, lastProgressWallMs: null })
     time.pass(100_000)
     clock.expireWaits()
-    expect([clock.silenceMs(slot), clock.covered[slot], clock.longestMs(slot)]).toEqual([
+    expect([clock.silenceMs(slot), clock.isCovered(slot), clock.longestMs(slot)]).toEqual([
       100_000,
-      0,
+      false,
       [null, null, null],
     ])
     turn = next
     stamped(0, { kind: 'wait.started', id: 'x', reason: 'background' })
-    expect(clock.covered[slot]).toBe(1)
+    expect(clock.isCovered(slot)).toBe(true)
     stamped(0, { kind: 'wait.ended', id: 'x' })
-    expect(clock.covered[slot]).toBe(0)
+    expect(clock.isCovered(slot)).toBe(false)
     stamped(5000, { kind: 'attempt.started' })
     expect(clock.silenceMs(slot)).toBe(0)
     for (let i = 0; i < 20; i++) stamped(10, { kind: 'progress', what: 'unknown' })
@@ -227,21 +231,20 @@ describe('rows', () => {
     stamped(1000, token)
     const many = Array.from({ length: 1000 }, (_, i) => clock.begin({ ...identity, turnId: `u${i}` }, true))
     expect(new Set(many.map(({ slot }) => slot)).size).toBe(1000)
-    expect(clock.read(turn.slot)).toMatchObject({ eventCount: 1, firstTokenMs: 1000 })
+    expect(clock.read(turn)).toMatchObject({ eventCount: 1, firstTokenMs: 1000 })
     expect(clock.high).toBe(1001)
   })
 })
 
 describe('counts of events', () => {
   it('are kept by model and class', () => {
-    const { key } = clock
-    const of = (name: Parameters<TurnClock['eventCount']>[1]) => clock.eventCount(key[turn.slot] as number, name)
+    const of = (name: Parameters<TurnClock['eventCount']>[1]) => clock.eventCount(clock.keyAt(turn.slot), name)
     stamped(1, token)
     stamped(1, { kind: 'tool.started', id: 'a' })
     stamped(1, { kind: 'side', what: 'ping' })
     stamped(1, { kind: 'side', what: 'unknown' })
     stamped(1, { kind: 'progress', what: 'unknown' })
-    clock.countAfterEnd(key[turn.slot] as number)
+    clock.countAfterEnd(clock.keyAt(turn.slot))
     expect(['token', 'progress', 'side', 'unknown', 'after-end'].map((name) => of(name as 'token'))).toEqual([
       1, 1, 1, 2, 1,
     ])
