@@ -2,7 +2,7 @@
 
 import { Gauge, Registry } from 'prom-client'
 import type { Family } from '../instrumentation/metrics/family.ts'
-import { registerTurnwatch } from '../instrumentation/metrics/prom-client.ts'
+import { writeMetrics } from '../liveness/metrics-text.ts'
 import { createTurnwatch, type Turnwatch } from '../turnwatch.ts'
 import { msPerRun, type Spread } from './measure.ts'
 import { type Figure, heading, printFigures, printTable, times } from './report.ts'
@@ -16,13 +16,12 @@ const GAUGES = 40
 
 export async function benchScrape(): Promise<Figure[]> {
   const watch = busyWatch()
-  const registry = new Registry()
-  registerTurnwatch(registry, watch)
   const series = seriesOf(watch.metrics())
   const plain = plainGauges(series)
   heading(`A scrape of ${THREADS} threads and ${MODELS} models: ${series.toLocaleString('en')} series`)
   const collect = await msPerRun(() => watch.metrics(), RUNS)
-  const text = await msPerRun(() => registry.metrics(), RUNS)
+  const text = await msPerRun(() => writeMetrics(watch.metrics(), false), RUNS)
+  const blockMs = await longestBlock(() => writeMetrics(watch.metrics(), false))
   const peer = await msPerRun(() => plain.metrics(), RUNS)
   const row = (name: string, { median, worst }: Spread) => [name, median.toFixed(1), worst.toFixed(1)]
   printTable(
@@ -33,7 +32,7 @@ export async function benchScrape(): Promise<Figure[]> {
       row('prom-client gauges, text', peer),
     ],
   )
-  console.log('  prom-client awaits promises only, so the event loop is blocked for the whole of it.\n')
+  console.log(`  Between two families the event loop gets its turn: the longest block is ${blockMs.toFixed(1)} ms.\n`)
   return [
     {
       what: 'scrape, collect',
@@ -48,7 +47,34 @@ export async function benchScrape(): Promise<Figure[]> {
       peer: `plain gauges: ${peer.median.toFixed(1)} ms, ${times(peer.median, text.median)} of it`,
       ok: text.median <= BUDGET_MS,
     },
+    {
+      what: 'event loop blocked by it',
+      budget: `<= ${BUDGET_MS} ms`,
+      measured: `${blockMs.toFixed(1)} ms`,
+      ok: blockMs <= BUDGET_MS,
+    },
   ]
+}
+
+/** The longest time in ms between two turns of the event loop, median of several runs. */
+async function longestBlock(work: () => Promise<unknown>): Promise<number> {
+  const blocks: number[] = []
+  for (let run = 0; run < RUNS; run++) {
+    let longest = 0
+    let last = performance.now()
+    let running = true
+    const beat = () => {
+      const now = performance.now()
+      longest = Math.max(longest, now - last)
+      last = now
+      if (running) setImmediate(beat)
+    }
+    setImmediate(beat)
+    await work()
+    running = false
+    blocks.push(longest)
+  }
+  return blocks.sort((a, b) => a - b)[Math.floor(RUNS / 2)] as number
 }
 
 function busyWatch(): Turnwatch {

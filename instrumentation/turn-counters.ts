@@ -11,7 +11,7 @@ export const RESOLUTIONS = ['recovered', 'ended', 'lost'] as const
 /** How a stale episode closed. */
 export type Resolution = (typeof RESOLUTIONS)[number]
 
-const DURATION_SECONDS = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400]
+const DURATION_SECONDS = [1, 5, 15, 60, 180, 600, 1800, 7200, 21_600]
 const FIRST_TOKEN_SECONDS = [0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 120, 240, 480, 1200]
 const DELAY_SECONDS = [0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10, 30, 60]
 const STALE_SECONDS = [10, 30, 60, 120, 300, 600, 1800, 3600, 14400, 43200, 86400]

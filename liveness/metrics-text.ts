@@ -12,12 +12,20 @@ const OPEN_METRICS = 'application/openmetrics-text'
 /** Ends an OpenMetrics document. */
 const END = '# EOF\n'
 
+export interface Exposition {
+  readonly contentType: string
+  readonly text: string
+}
+
 /** Classic text 0.0.4, unless the scraper prefers OpenMetrics. Throws when the collection does. */
-export async function metricsText(c: Context, collect: () => Family[]): Promise<{ contentType: string; text: string }> {
+export async function metricsText(c: Context, collect: () => Family[]): Promise<Exposition> {
   const wanted = accepts(c, { header: 'Accept', supports: [CLASSIC, OPEN_METRICS], default: CLASSIC })
   // Collected before any of it is written, so that a fault is an error and not an empty page.
-  const families = collect()
-  const openMetrics = wanted === OPEN_METRICS
+  return writeMetrics(collect(), wanted === OPEN_METRICS)
+}
+
+/** The text of the families, as prom-client writes it. */
+export async function writeMetrics(families: readonly Family[], openMetrics: boolean): Promise<Exposition> {
   const texts: string[] = []
   for (const family of families) {
     texts.push(await familyText(family, openMetrics))

@@ -2,8 +2,7 @@
 
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { Registry } from 'prom-client'
-import { registerTurnwatch } from '../../instrumentation/metrics/prom-client.ts'
+import { writeMetrics } from '../../liveness/metrics-text.ts'
 import type { Turnwatch } from '../../turnwatch.ts'
 
 const EVERY_MS = 15_000
@@ -20,7 +19,7 @@ export function keepMetricsFile(watch: Turnwatch, file: string, onFault: (error:
   const update = () => {
     last = last.then(async () => {
       try {
-        await replaceFile(file, await metricsText(watch))
+        await replaceFile(file, (await writeMetrics(watch.metrics(), false)).text)
       } catch (error) {
         if (!broken) onFault(error as Error)
         broken = true
@@ -37,13 +36,6 @@ export function keepMetricsFile(watch: Turnwatch, file: string, onFault: (error:
       return update()
     },
   }
-}
-
-function metricsText(watch: Turnwatch): Promise<string> {
-  const families = watch.metrics()
-  const registry = new Registry()
-  registerTurnwatch(registry, { metrics: () => families })
-  return registry.metrics()
 }
 
 /** In the same folder, so that the rename is one step; its name does not end as the collector's files do. */
