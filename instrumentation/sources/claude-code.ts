@@ -6,7 +6,6 @@ import { claudeCodeEvents } from './claude-code-events.ts'
 import {
   type Direction,
   type Emit,
-  isKeepAlive,
   plainEvents,
   type Source,
   type SourceOptions,
@@ -14,6 +13,8 @@ import {
   ThreadIds,
   TOKEN,
   type ToolStart,
+  turnStarted,
+  unknownEvent,
 } from './source.ts'
 
 const NAME = 'claude-code-stream-json'
@@ -103,7 +104,7 @@ export class ClaudeCodeSource implements Source {
     if (found.key === null) {
       const type = [raw.type, raw.subtype].filter((part) => text(part)).join('/')
       this.#options.onUnclassified?.(NAME, type)
-      emit(thread, isKeepAlive(type) ? { kind: 'side', what: UNKNOWN } : { kind: 'progress', what: UNKNOWN })
+      emit(thread, unknownEvent(type))
       return
     }
     if (found.class === 'content') {
@@ -159,13 +160,7 @@ export class ClaudeCodeSource implements Source {
   }
 
   #turnStarted(model: string | undefined): TurnEvent & { kind: 'turn.started' } {
-    const named = model ?? this.#options.model
-    return {
-      kind: 'turn.started',
-      provider: PROVIDER,
-      ...(named === undefined ? {} : { model: named }),
-      ...(this.#options.parent === undefined ? {} : { parent: this.#options.parent }),
-    }
+    return turnStarted(PROVIDER, { model: model ?? this.#options.model, parent: this.#options.parent })
   }
 }
 

@@ -6,13 +6,14 @@ import { codexAppServerEvents } from './codex-app-server-events.ts'
 import {
   type Direction,
   type Emit,
-  isKeepAlive,
   plainEvents,
   type Source,
   type SourceOptions,
   streamOfKind,
   ThreadIds,
   TOKEN,
+  turnStarted,
+  unknownEvent,
 } from './source.ts'
 
 const NAME = 'codex-app-server'
@@ -146,15 +147,8 @@ export class CodexAppServerSource implements Source {
     if (this.#requests.size > MAX_THREADS) this.#requests.delete(this.#requests.keys().next().value as string)
   }
 
-  #turnStarted(thread: Thread): TurnEvent {
-    const model = thread.model ?? this.#options.model
-    const parent = thread.parent ?? this.#options.parent
-    return {
-      kind: 'turn.started',
-      provider: 'codex',
-      ...(model === undefined ? {} : { model }),
-      ...(parent === undefined ? {} : { parent }),
-    }
+  #turnStarted({ model = this.#options.model, parent = this.#options.parent }: Thread): TurnEvent {
+    return turnStarted('codex', { model, parent })
   }
 
   #content(params: Raw, found: Classified, turn: string | undefined, id: string, emit: Emit): void {
@@ -173,8 +167,7 @@ export class CodexAppServerSource implements Source {
 
   #unknown(method: string, turn: string | undefined, id: string, emit: Emit): void {
     this.#options.onUnclassified?.(NAME, method)
-    const speaks = turn !== undefined && !isKeepAlive(method)
-    emit(id, speaks ? { kind: 'progress', what: UNKNOWN, turn } : { kind: 'side', what: UNKNOWN })
+    emit(id, turn === undefined ? { kind: 'side', what: UNKNOWN } : { ...unknownEvent(method), turn })
   }
 }
 

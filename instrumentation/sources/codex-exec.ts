@@ -1,18 +1,19 @@
 /** `codex exec --json`: whole items, no deltas, no turn ids. */
 
-import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
+import type { TurnEvent, Usage } from '../events.ts'
 import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
 import { codexExecEvents } from './codex-exec-events.ts'
 import {
   type Direction,
   type Emit,
-  isKeepAlive,
   plainEvents,
   type Source,
   type SourceOptions,
   streamOfKind,
   ThreadIds,
   TOKEN,
+  turnStarted,
+  unknownEvent,
 } from './source.ts'
 
 const NAME = 'codex-exec-json'
@@ -52,7 +53,7 @@ export class CodexExecSource implements Source {
     switch (found.class) {
       case 'turn-start':
         this.#started = true
-        emit(thread, this.#turnStarted())
+        emit(thread, turnStarted('codex', this.#options))
         return
       case 'content':
         this.#started = true
@@ -63,7 +64,7 @@ export class CodexExecSource implements Source {
         return
       case 'terminal-error':
         // A run that fails before its turn began is a failed turn all the same.
-        if (!this.#started) emit(thread, this.#turnStarted())
+        if (!this.#started) emit(thread, turnStarted('codex', this.#options))
         this.#started = true
         emit(thread, { kind: 'error', message: errorMessage(raw) })
         emit(thread, { kind: 'turn.ended', outcome: 'error' })
@@ -71,21 +72,11 @@ export class CodexExecSource implements Source {
       default:
         if (found.key === null) {
           this.#options.onUnclassified?.(NAME, type)
-          emit(thread, isKeepAlive(type) ? { kind: 'side', what: UNKNOWN } : { kind: 'progress', what: UNKNOWN })
+          emit(thread, unknownEvent(type))
           return
         }
         if (found.class === 'tool-start') this.#started = true
         for (const event of plainEvents(raw, found, this.#wallMs(), toolStart(raw))) emit(thread, event)
-    }
-  }
-
-  #turnStarted(): TurnEvent {
-    const { model, parent } = this.#options
-    return {
-      kind: 'turn.started',
-      provider: 'codex',
-      ...(model === undefined ? {} : { model }),
-      ...(parent === undefined ? {} : { parent }),
     }
   }
 

@@ -1,18 +1,19 @@
 /** `opencode run --format json`: whole items; a tool is shown only when it is finished, so its time looks like silence. */
 
-import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
+import type { Outcome, TurnEvent, Usage } from '../events.ts'
 import { Classifier, isRaw, text } from './classifier.ts'
 import { opencodeRunEvents } from './opencode-run-events.ts'
 import { added } from './opencode-sse.ts'
 import {
   type Direction,
   type Emit,
-  isKeepAlive,
   plainEvents,
   type Source,
   type SourceOptions,
   ThreadIds,
   TOKEN,
+  turnStarted,
+  unknownEvent,
 } from './source.ts'
 
 const NAME = 'opencode-run-json'
@@ -72,27 +73,20 @@ export class OpencodeRunSource implements Source {
       default:
         if (found.key === null) {
           this.#options.onUnclassified?.(NAME, type)
-          emit(id, isKeepAlive(type) ? { kind: 'side', what: UNKNOWN } : { kind: 'progress', what: UNKNOWN })
+          emit(id, unknownEvent(type))
           return
         }
         for (const event of plainEvents(raw, found, this.#wallMs())) emit(id, event)
     }
   }
 
-  #ended(id: string, outcome: 'completed' | 'incomplete' | 'error' | 'aborted' | 'lost', emit: Emit): void {
+  #ended(id: string, outcome: Outcome, emit: Emit): void {
     emit(id, { kind: 'turn.ended', outcome, ...(this.#usage ? { usage: this.#usage } : {}) })
     this.#usage = undefined
   }
 
   #turnStarted(): TurnEvent {
-    const { model, parent } = this.#options
-    return {
-      kind: 'turn.started',
-      provider: 'opencode',
-      blindTools: true,
-      ...(model === undefined ? {} : { model }),
-      ...(parent === undefined ? {} : { parent }),
-    }
+    return turnStarted('opencode', { ...this.#options, blindTools: true })
   }
 }
 

@@ -6,7 +6,6 @@ import { opencodeSseEvents } from './opencode-sse-events.ts'
 import {
   type Direction,
   type Emit,
-  isKeepAlive,
   plainEvents,
   RecentSet,
   type Source,
@@ -14,6 +13,8 @@ import {
   streamOfKind,
   ThreadIds,
   TOKEN,
+  turnStarted,
+  unknownEvent,
 } from './source.ts'
 
 const NAME = 'opencode-sse'
@@ -93,7 +94,7 @@ export class OpencodeSseSource implements Source {
     if (type === 'session.deleted') return emit(id, { kind: 'exit' })
     if (found.key === null) {
       this.#options.onUnclassified?.(NAME, type)
-      return emit(id, isKeepAlive(type) ? { kind: 'side', what: UNKNOWN } : { kind: 'progress', what: UNKNOWN })
+      return emit(id, unknownEvent(type))
     }
     for (const event of plainEvents(raw, found, this.#wallMs(), toolStart(properties))) emit(id, event)
   }
@@ -134,15 +135,8 @@ export class OpencodeSseSource implements Source {
     return session
   }
 
-  #turnStarted(session: Session): TurnEvent {
-    const model = session.model ?? this.#options.model
-    const parent = session.parent ?? this.#options.parent
-    return {
-      kind: 'turn.started',
-      provider: 'opencode',
-      ...(model === undefined ? {} : { model }),
-      ...(parent === undefined ? {} : { parent }),
-    }
+  #turnStarted({ model = this.#options.model, parent = this.#options.parent }: Session): TurnEvent {
+    return turnStarted('opencode', { model, parent })
   }
 }
 

@@ -125,7 +125,7 @@ function neutralEvent(raw: Raw, found: Classified, wallMs: number): TurnEvent {
 }
 
 /** Whether the name of an unknown event says that it is only a sign of a living connection. */
-export function isKeepAlive(type: string): boolean {
+function isKeepAlive(type: string): boolean {
   const words = type
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
@@ -133,6 +133,26 @@ export function isKeepAlive(type: string): boolean {
   return (
     words.some((word) => /^(pings?|pong|heartbeats?|keepalives?)$/.test(word)) || /keep.?alive|heart.?beat/i.test(type)
   )
+}
+
+/** The start of a turn, with what the wire or the options say of it. */
+export function turnStarted(
+  provider: string,
+  known: { model?: string | undefined; parent?: string | undefined; blindTools?: true },
+): TurnEvent & { kind: 'turn.started' } {
+  const { model, parent, blindTools } = known
+  return {
+    kind: 'turn.started',
+    provider,
+    ...(model === undefined ? {} : { model }),
+    ...(parent === undefined ? {} : { parent }),
+    ...(blindTools === undefined ? {} : { blindTools }),
+  }
+}
+
+/** An event of a type that no table has: progress, unless its name says that it is only a sign of a connection. */
+export function unknownEvent(type: string): TurnEvent {
+  return isKeepAlive(type) ? { kind: 'side', what: UNKNOWN } : { kind: 'progress', what: UNKNOWN }
 }
 
 /** Threads as a source names them: the option's name for the first session, the wire's for all others. */
