@@ -3,7 +3,7 @@
 export type { VerifyAnswer } from './detector/detector.ts'
 export type { ThresholdRow } from './detector/learning.ts'
 export type { Clock } from './detector/observed-clock.ts'
-export type { SampleStore, StoredExtras, StoredLearning } from './detector/sample-store.ts'
+export { type SampleStore, StoreBusy, type StoredExtras, type StoredLearning } from './detector/sample-store.ts'
 export type { Preset, ThresholdDefaults, ThresholdOptions, ThresholdSource } from './detector/thresholds.ts'
 export { episodeKey, type Verdict } from './detector/verdict.ts'
 export type { Outcome, Phase, TokenStream, TurnEvent, Usage, WaitReason } from './instrumentation/events.ts'
@@ -12,9 +12,10 @@ export type { StaleReason } from './instrumentation/turn-counters.ts'
 export type { Sample, StoredStats, TurnStats } from './instrumentation/turn-stats.ts'
 export type { PrismLiveness, ThreadState } from './liveness/prism.ts'
 export type { StaleMessage } from './notifier/message.ts'
-export { sqliteStore } from './storage/sqlite-store.ts'
+export { type SqliteStoreOptions, sqliteStore } from './storage/sqlite-store.ts'
 export {
   createTurnwatch,
+  type GapSummary,
   type Listeners,
   type MetricsOptions,
   type TurnEnded,

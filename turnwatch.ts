@@ -1,10 +1,12 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /** The facade: what a host embeds. Joins the detector with threads, listeners, storage and the notifier. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Detector, type DetectorSink, type VerifyAnswer } from './detector/detector.ts'
 import type { EndedTurn } from './detector/ended-turn.ts'
 import type { ThresholdRow } from './detector/learning.ts'
-import { type Clock, TICK_MS } from './detector/observed-clock.ts'
+import { type Clock, type ObservedClock, TICK_MS } from './detector/observed-clock.ts'
 import { ProcessWatch } from './detector/process-watch.ts'
 import type { SampleStore } from './detector/sample-store.ts'
 import { SampleWriter } from './detector/sample-writer.ts'
@@ -12,7 +14,7 @@ import type { FaultPlace, SelfCounters } from './detector/self-counters.ts'
 import { type ThreadPast, Threads, type TurnStart } from './detector/threads.ts'
 import { CONFIRM, PRESETS, type ThresholdOptions } from './detector/thresholds.ts'
 import type { Verdict } from './detector/verdict.ts'
-import { type Outcome, parentOfThread, type TurnEvent } from './instrumentation/events.ts'
+import { type Outcome, PHASES, type Phase, parentOfThread, type TurnEvent } from './instrumentation/events.ts'
 import { collectMetrics, type PerThreadSeries } from './instrumentation/metrics/collect.ts'
 import type { Family } from './instrumentation/metrics/family.ts'
 import type { Turn } from './instrumentation/turn.ts'
@@ -73,6 +75,17 @@ export interface Listeners {
   stale: (verdict: Verdict) => void
   recovered: (verdict: Verdict) => void
   'turn-ended': (ended: TurnEnded) => void
+}
+
+/** Judged gaps of one (provider, model, phase); quantiles are interpolated within the buckets that are exported. */
+export interface GapSummary {
+  readonly provider: string
+  readonly model: string | null
+  readonly phase: Phase
+  readonly count: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly largestMs: number
 }
 
 export type MetricsOptions = {
@@ -272,6 +285,20 @@ export class Turnwatch implements AsyncDisposable {
     })
   }
 
+  /** How long judged gaps have been in this process, per (provider, model, phase) that has any. */
+  gaps(): GapSummary[] {
+    const { keys, gaps } = this.#detector.turns
+    const rows = Array.from({ length: keys.size * PHASES.length }, (_, row) => row)
+    return rows.flatMap((row) => {
+      const count = gaps.counts(row).reduce((sum, n) => sum + n, 0)
+      if (count === 0) return []
+      const { provider, model } = keys.at(Math.floor(row / PHASES.length))
+      const phase = PHASES[row % PHASES.length] as Phase
+      const [p50Ms, p99Ms] = [gaps.quantileMs(row, 0.5), gaps.quantileMs(row, 0.99)]
+      return [{ provider, model, phase, count, p50Ms, p99Ms, largestMs: gaps.largestMs(row) }]
+    })
+  }
+
   /** What is recorded so far of every running turn, as if each was aborted now. */
   running(): TurnStats[] {
     this.#detector.time.read()
@@ -401,8 +428,7 @@ export class Turnwatch implements AsyncDisposable {
     return {
       threadId: turn.threadId,
       now: isoTime(time.wallMs),
-      lastStreamAt: isoTime(facts.lastEventWallMs),
-      silenceMs: Math.max(0, Math.round(time.wallMs - facts.lastEventWallMs)),
+      ...lastStreamFields(time, facts.lastEventElapsedMs),
       openTool: tool
         ? { itemId: tool.id, itemType: tool.name ?? 'tool', title: tool.name, startedAt: isoTime(tool.startedWallMs) }
         : null,
@@ -420,7 +446,7 @@ export class Turnwatch implements AsyncDisposable {
       state: this.#stateOf(turn),
       phase: threshold.phase,
       waiting: wait ? { reason: wait.reason, id: wait.id, since: isoTime(wait.sinceWallMs) } : null,
-      lastProgressAt: facts.lastProgressWallMs === null ? null : isoTime(facts.lastProgressWallMs),
+      lastProgressAt: timeOf(time, facts.lastProgressElapsedMs),
       progressSilenceMs: Math.round(turns.silenceMs(turn.slot)),
       episode: this.#detector.episodes(turn),
       parentThreadId: turn.parentThreadId,
@@ -443,8 +469,7 @@ export class Turnwatch implements AsyncDisposable {
     return {
       threadId,
       now: isoTime(time.wallMs),
-      lastStreamAt: last ? isoTime(last.lastEventWallMs) : null,
-      silenceMs: last ? Math.max(0, Math.round(time.wallMs - last.lastEventWallMs)) : null,
+      ...(last ? lastStreamFields(time, last.lastEventElapsedMs) : { lastStreamAt: null, silenceMs: null }),
       openTool: null,
       turn: null,
       stale: last?.failed != null,
@@ -454,13 +479,22 @@ export class Turnwatch implements AsyncDisposable {
       state: requested !== null ? 'requested' : last ? 'ended' : 'idle',
       phase: null,
       waiting: null,
-      lastProgressAt: last?.lastProgressWallMs == null ? null : isoTime(last.lastProgressWallMs),
+      lastProgressAt: timeOf(time, last?.lastProgressElapsedMs ?? null),
       progressSilenceMs: null,
       episode: last?.episode ?? 0,
       parentThreadId: last?.stats.parentThreadId ?? this.#threads.parentOf(threadId),
       messages: [...(this.#messages.get(threadId) ?? [])],
     }
   }
+}
+
+/** From real time, so that a step of the wall clock is no silence. */
+function lastStreamFields(time: ObservedClock, elapsedMs: number) {
+  return { lastStreamAt: timeOf(time, elapsedMs), silenceMs: Math.max(0, Math.round(time.elapsedMs - elapsedMs)) }
+}
+
+function timeOf(time: ObservedClock, elapsedMs: number | null): string | null {
+  return elapsedMs === null ? null : isoTime(time.wallAt(elapsedMs))
 }
 
 function thresholdFields(row: Pick<ThresholdRow, 'thresholdMs' | 'thresholdSource' | 'samples'>) {

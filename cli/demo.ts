@@ -1,8 +1,8 @@
 /** `turnwatch demo`: recorded runs at their real pace, with the live page. */
 
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { BadInput } from '../bad-input.ts'
-import { port } from './options.ts'
+import { port as portOrOff } from './options.ts'
 
 const DEFAULT_PORT = 9464
 
@@ -17,9 +17,10 @@ export function demoCommand(): Command {
     .action(run)
 }
 
-async function run(options: { port?: number | null }): Promise<void> {
+async function run(options: { port?: number }): Promise<void> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  if (process.env.npm_lifecycle_event === 'start') endWithParent(stop)
   const { demo } = await import('../hosts/demo/demo.ts')
   const wanted = options.port ?? portFromEnvironment() ?? DEFAULT_PORT
   try {
@@ -38,4 +39,18 @@ function portFromEnvironment(): number | null {
   } catch (error) {
     throw new BadInput(`TURNWATCH_PORT: ${JSON.stringify(TURNWATCH_PORT)}: ${(error as Error).message}`)
   }
+}
+
+function port(value: string): number {
+  const number = portOrOff(value)
+  if (number === null) throw new InvalidArgumentError('The demo is its page; a port is a number from 0 to 65535.')
+  return number
+}
+
+/** npm that is killed does not take what it runs along, and the port would stay taken. */
+function endWithParent(stop: AbortController): void {
+  const parent = process.ppid
+  setInterval(() => {
+    if (process.ppid !== parent) stop.abort()
+  }, 1000).unref()
 }

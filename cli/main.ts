@@ -28,7 +28,12 @@ for (const command of [
 ]) {
   program.addCommand(command)
 }
-for (const command of [program, ...program.commands]) command.exitOverride()
+for (const command of [program, ...program.commands]) {
+  command
+    .exitOverride()
+    .showSuggestionAfterError(false)
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'turnwatch: ')) })
+}
 
 // `run` writes for its command, in a way of its own: touching Node's stream would change the descriptor they share.
 program.hook('preAction', (_program, command) => {

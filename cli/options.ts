@@ -1,7 +1,7 @@
 /** Options that several commands share, and how their values are read. */
 
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import { PRESETS, type Preset } from '../detector/thresholds.ts'
 import { SOURCE_NAMES, type SourceName } from '../instrumentation/sources/index.ts'
@@ -29,6 +29,18 @@ export function source(value: string): SourceName {
   throw new InvalidArgumentError(`A source is one of ${SOURCE_NAMES.join(', ')}.`)
 }
 
+/** A file name; `--` is one that was forgotten. */
+export function file(value: string): string {
+  if (value !== '' && value !== '--') return value
+  throw new InvalidArgumentError('A file is expected.')
+}
+
+/** An id or name; `--` is one that was forgotten. */
+export function name(value: string): string {
+  if (value.trim() !== '' && value !== '--') return value
+  throw new InvalidArgumentError('A name is expected.')
+}
+
 export function wholeMs(value: string): number {
   const ms = Number(value)
   if (value.trim() !== '' && Number.isFinite(ms)) return ms
@@ -48,7 +60,8 @@ export function defaultStoreFile(env: NodeJS.ProcessEnv = process.env, platform 
 }
 
 function stateFolder(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
-  if (env.XDG_STATE_HOME) return env.XDG_STATE_HOME
+  // The specification of XDG has relative paths ignored.
+  if (env.XDG_STATE_HOME && isAbsolute(env.XDG_STATE_HOME)) return env.XDG_STATE_HOME
   if (platform === 'win32') return env.LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local')
   if (platform === 'darwin') return join(homedir(), 'Library', 'Application Support')
   return join(homedir(), '.local', 'state')

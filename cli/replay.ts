@@ -38,30 +38,38 @@ async function run(given: string[], options: Options): Promise<void> {
   const { readRecords } = await import('../hosts/replay/records.ts')
   const { replayFile } = await import('../hosts/replay/replay.ts')
   const history = options.history === undefined ? [] : readRecords(options.history)
-  const files =
-    given.length > 0 ? given.flatMap(recordedFiles) : recordedFiles(join(packageRoot(), 'examples', 'scenarios'))
+  const paths = given.length > 0 ? given : [join(packageRoot(), 'examples', 'scenarios')]
   let bad = 0
+  let compared = 0
   let differing = 0
-  for (const file of files) {
+  const orBad = (path: string, work: () => void) => {
     try {
-      const replay = replayFile(file, { ...options, history, untilMs: options.until })
-      if (options.check && replay.differences && replay.differences.length > 0) differing++
-      process.stdout.write(options.json ? `${JSON.stringify(replay.result)}\n` : text(replay, options.check === true))
+      work()
     } catch (error) {
-      if (!(error instanceof BadInput)) throw error
-      process.stderr.write(`turnwatch: ${error.message}\n`)
+      // Whatever a file makes us do, the others still run.
+      const { message } = error instanceof BadInput ? error : new BadInput(`${path}: ${(error as Error).message}`)
+      process.stderr.write(`turnwatch: ${message.split('\n')[0]}\n`)
       bad++
     }
   }
-  if (options.check && !options.json) {
-    process.stdout.write(`${files.length - bad - differing} of ${files.length} as expected\n`)
+  const replay = (file: string) => {
+    const found = replayFile(file, { ...options, history, untilMs: options.until })
+    if (found.differences) compared++
+    if (found.differences && found.differences.length > 0) differing++
+    process.stdout.write(options.json ? `${JSON.stringify(found.result)}\n` : text(found, options.check === true))
   }
-  process.exitCode = bad > 0 ? 2 : differing > 0 ? 1 : 0
+  for (const path of paths) {
+    orBad(path, () => {
+      for (const file of recordedFiles(path)) orBad(file, () => replay(file))
+    })
+  }
+  if (options.check && !options.json) process.stdout.write(`${compared - differing} of ${compared} as expected\n`)
+  process.exitCode = bad > 0 ? 2 : options.check && differing > 0 ? 1 : 0
 }
 
 function text({ result, differences }: FileReplay, check: boolean): string {
   if (check) {
-    const wrong = differences ?? []
+    const wrong = differences ?? ['says nothing of what to expect']
     return wrong.length === 0 ? '' : `${result.file}\n${wrong.map((line) => `  ${line}\n`).join('')}`
   }
   const turns = result.turns.map((turn) => {

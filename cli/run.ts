@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { BadInput } from '../bad-input.ts'
 import type { Preset } from '../detector/thresholds.ts'
 import type { SourceName } from '../instrumentation/sources/index.ts'
-import { defaultStoreFile, duration, port, preset, source } from './options.ts'
+import { defaultStoreFile, duration, file, name, port, preset, source } from './options.ts'
 
 interface Options {
   readonly source?: SourceName
@@ -28,17 +28,17 @@ export function runCommand(): Command {
     .argument('[COMMAND...]', 'the command and its arguments, options too')
     .passThroughOptions()
     .option('--source <name>', 'wire format of its output, instead of recognising it', source)
-    .option('--thread <id>', 'name of the thread, instead of the session id in the output')
-    .option('--parent <id>', 'the thread that started it')
-    .option('--model <model>', 'its model, where the output does not say it')
+    .option('--thread <id>', 'name of the thread, instead of the session id in the output', name)
+    .option('--parent <id>', 'the thread that started it', name)
+    .option('--model <model>', 'its model, where the output does not say it', name)
     .option('--preset <preset>', 'standard or cautious', preset)
     .option('--first-token <duration>', 'default silence before the first token; 0 or off: never', duration)
     .option('--mid-stream <duration>', 'default silence afterwards', duration)
     .option('--after-tool <duration>', 'default silence after a tool (default: as --mid-stream)', duration)
     .option('--port <port>', 'serve the live page and /metrics on this port, 0 for any free one (default: off)', port)
-    .option('--metrics-file <file>', "keep the metrics in a file for node_exporter's textfile collector")
+    .option('--metrics-file <file>', "keep the metrics in a file for node_exporter's textfile collector", file)
     .option('--notify <url>', 'POST stale verdicts there as JSON; repeatable (also TURNWATCH_NOTIFY)', collected)
-    .option('--store <file>', 'where learned samples are kept; off: nowhere', defaultStoreFile())
+    .option('--store <file>', 'where learned samples are kept; off: nowhere', file, defaultStoreFile())
     .action(run)
 }
 
@@ -50,7 +50,7 @@ async function run(command: string[], options: Options): Promise<void> {
     ...urlsIn(process.env.TURNWATCH_NOTIFY).map((url) => httpUrl('TURNWATCH_NOTIFY', url)),
   ]
   const { runCommand: runAgent } = await import('../hosts/command/run.ts')
-  const code = await runAgent(command, {
+  const { code, interrupted } = await runAgent(command, {
     source: options.source,
     thread: options.thread,
     parent: options.parent,
@@ -66,6 +66,7 @@ async function run(command: string[], options: Options): Promise<void> {
     notify: [...new Map(urls.map((url) => [url.href, url])).values()],
     storeFile: options.store === 'off' ? null : options.store,
   })
+  if (interrupted) process.kill(process.pid, 'SIGINT')
   // Everything is written; a pipe that a process of the command's still holds must not keep us.
   process.exit(code)
 }

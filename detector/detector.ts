@@ -4,7 +4,7 @@
  */
 
 import type { Outcome, TurnEvent } from '../instrumentation/events.ts'
-import { PHASES } from '../instrumentation/events.ts'
+import { OUTCOMES, PHASES } from '../instrumentation/events.ts'
 import type { Turn, TurnIdentity } from '../instrumentation/turn.ts'
 import { FIRST_SIGN, NO_SIGN, TurnClock, wider } from '../instrumentation/turn-clock.ts'
 import { type Resolution, type StaleReason, TurnCounters } from '../instrumentation/turn-counters.ts'
@@ -30,6 +30,8 @@ const MAX_DEFERRED_TICKS = 5
 const VERIFY_TIMEOUT_MS = 1000
 /** A provider that exits this soon after an interrupt was asked to stop. */
 const INTERRUPT_EXIT_MS = 10_000
+/** A turn that has not said its model by then has none to say. */
+const NAME_WITHIN_MS = 10_000
 /** How often turns are looked over for those that are lost. */
 const SWEEP_TICKS = 30
 
@@ -70,6 +72,8 @@ interface Trouble {
   /** The reason that opened the episode. */
   openedBy: StaleReason
   openedPhase: number
+  /** The threshold that opened the episode. */
+  openedRow: ThresholdRow | null
   staleSince: number
   staleSinceWallMs: number
   /** Phases in which the turn was stale by silence, as bits. */
@@ -107,6 +111,8 @@ export class Detector {
   #attention = new Uint8Array(0)
   readonly #trouble: (Trouble | undefined)[] = []
   readonly #gone = new Set<Turn>()
+  /** Turns whose model is not known yet, and since when: their start is not counted yet. */
+  readonly #unnamed = new Map<Turn, number>()
   /** Turns over their threshold at this tick. */
   readonly #over: number[] = []
   #ticks = 0
@@ -140,7 +146,8 @@ export class Detector {
     this.#graceUntil[slot] = inherits ? this.time.wokeAt + WAKE_GRACE_MS : 0
     this.#attention[slot] = inherits ? 1 : 0
     this.#trouble[slot] = undefined
-    this.counters.at(this.turns.keyAt(slot)).started++
+    if (identity.model === null) this.#unnamed.set(turn, this.time.now)
+    else this.counters.at(this.turns.keyAt(slot)).started++
     return turn
   }
 
@@ -148,6 +155,7 @@ export class Detector {
   observe(turn: Turn, event: TurnEvent): void {
     const sign = this.turns.stamp(turn, event)
     const { slot } = turn
+    if (this.#unnamed.size !== 0) this.#nameIfKnown(turn, event.kind === 'turn.started')
     if (sign !== NO_SIGN) {
       if (sign === FIRST_SIGN) this.#observeFirstToken(turn)
       if (this.#attention[slot] !== 0) this.#alive(turn)
@@ -168,7 +176,7 @@ export class Detector {
         this.#exited(turn)
         return
       case 'turn.ended':
-        this.end(turn, event.outcome)
+        this.end(turn, OUTCOMES.includes(event.outcome) ? event.outcome : 'error')
         return
       case 'attempt.started':
       case 'turn.restored':
@@ -178,10 +186,24 @@ export class Detector {
     }
   }
 
+  /** Takes over what the host or the wire knows of a running turn. */
+  identify(turn: Turn, known: { [K in keyof TurnIdentity]?: unknown }): void {
+    this.turns.identify(turn, known)
+    this.#nameIfKnown(turn, true)
+  }
+
+  /** A start is counted under the turn's model, so not before that is known, or is known not to come. */
+  #nameIfKnown(turn: Turn, mayStillCome: boolean): void {
+    if (!this.#unnamed.has(turn) || (turn.model === null && mayStillCome)) return
+    this.#unnamed.delete(turn)
+    this.counters.at(this.turns.keyAt(turn.slot)).started++
+  }
+
   /** Closes a turn. */
   end(turn: Turn, outcome: Outcome): void {
     const { slot } = turn
     const { turns } = this
+    this.#nameIfKnown(turn, false)
     this.time.read()
     turns.observeOpenGap(slot)
     const trouble = this.#trouble[slot]
@@ -198,9 +220,9 @@ export class Detector {
     const ended: EndedTurn = {
       stats,
       outcome,
-      lastEventWallMs: facts.lastEventWallMs,
+      lastEventElapsedMs: facts.lastEventElapsedMs,
       lastEventKind: facts.lastEventKind,
-      lastProgressWallMs: facts.lastProgressWallMs,
+      lastProgressElapsedMs: facts.lastProgressElapsedMs,
       threshold: this.thresholdOf(turn),
       episode: trouble?.episode ?? 0,
       failed: failed?.reason ?? null,
@@ -222,6 +244,7 @@ export class Detector {
     if (pause === 'suspend') this.#restartAll(sincePauseMs)
     else if (pause === 'late') this.#holdAll(gapMs, sincePauseMs)
     turns.expireWaits()
+    for (const [turn, since] of this.#unnamed) this.#nameIfKnown(turn, time.now - since < NAME_WITHIN_MS)
     for (const turn of this.#gone) {
       const { goneAt } = this.#troubleOf(turn.slot)
       if (goneAt !== null && time.now - goneAt >= this.#lostAfterExitMs)
@@ -381,6 +404,7 @@ export class Detector {
     trouble.reason = reason
     trouble.openedBy = reason
     trouble.openedPhase = this.turns.phaseAt(slot)
+    trouble.openedRow = this.thresholdOf(turn)
     trouble.staleSince = this.time.now
     trouble.staleSinceWallMs = this.time.wallMs
     trouble.verifyAskedAt = null
@@ -422,9 +446,7 @@ export class Detector {
     this.#closeEpisode(trouble, 'recovered')
     this.counters.at(this.turns.keyAt(slot)).recovered[trouble.openedBy][phase]++
     this.#guard('listener', () =>
-      this.#sink.verdict(
-        this.#verdict(turn, 'recovered', trouble.reason, now - trouble.staleSince, trouble.openedPhase),
-      ),
+      this.#sink.verdict(this.#verdict(turn, 'recovered', trouble.reason, now - trouble.staleSince)),
     )
     trouble.errorMessage = null
   }
@@ -526,12 +548,13 @@ export class Detector {
     this.counters.at(this.turns.keyAt(turn.slot)).firstToken.observe((firstTokenMs ?? 0) / 1000)
   }
 
-  #verdict(turn: Turn, verdict: Verdict['verdict'], reason: StaleReason, silenceMs: number, phase?: number): Verdict {
+  #verdict(turn: Turn, verdict: Verdict['verdict'], reason: StaleReason, silenceMs: number): Verdict {
     const { slot } = turn
     const facts = this.turns.read(turn)
-    const row = this.thresholdOf(turn)
     const trouble = this.#trouble[slot]
+    const row = (verdict === 'recovered' ? trouble?.openedRow : null) ?? this.thresholdOf(turn)
     const tool = turn.oldestTool()
+    const lastProgressMs = facts.lastProgressElapsedMs
     return {
       verdict,
       threadId: turn.threadId,
@@ -541,16 +564,16 @@ export class Detector {
       model: turn.model,
       episode: trouble?.episode ?? 0,
       reason,
-      phase: phase === undefined ? row.phase : (PHASES[phase] as (typeof PHASES)[number]),
+      phase: row.phase,
       preset: this.learning.preset,
       thresholdMs: row.thresholdMs,
       thresholdSource: row.thresholdSource,
       samples: row.samples,
       silenceMs: Math.round(silenceMs),
       at: isoTime(this.time.wallMs),
-      lastEventAt: isoTime(facts.lastEventWallMs),
+      lastEventAt: isoTime(this.time.wallAt(facts.lastEventElapsedMs)),
       lastEventKind: facts.lastEventKind,
-      lastProgressAt: facts.lastProgressWallMs === null ? null : isoTime(facts.lastProgressWallMs),
+      lastProgressAt: lastProgressMs === null ? null : isoTime(this.time.wallAt(lastProgressMs)),
       lastProgressKind: facts.lastProgressKind,
       open: tool ? (tool.name ?? tool.id) : (turn.oldestWait()?.reason ?? null),
       errorMessage: trouble?.errorMessage ?? null,
@@ -587,6 +610,7 @@ export class Detector {
       reason: 'silence',
       openedBy: 'silence',
       openedPhase: 0,
+      openedRow: null,
       staleSince: 0,
       staleSinceWallMs: 0,
       stalePhases: 0,

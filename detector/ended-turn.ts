@@ -8,11 +8,11 @@ import type { ThresholdRow } from './learning.ts'
 export interface EndedTurn {
   readonly stats: TurnStats
   readonly outcome: Outcome
-  /** Epoch ms of the thread's last event; events after the end move it. */
-  readonly lastEventWallMs: number
+  /** Real ms, of the detector's clock, of the thread's last event; events after the end move it. */
+  readonly lastEventElapsedMs: number
   readonly lastEventKind: string
   /** Null without progress. */
-  readonly lastProgressWallMs: number | null
+  readonly lastProgressElapsedMs: number | null
   /** The threshold it was judged by last. */
   readonly threshold: ThresholdRow
   /** Stale verdicts it had. */

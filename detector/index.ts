@@ -7,7 +7,7 @@ export { Detector, type DetectorOptions, type DetectorSink, type VerifyAnswer } 
 export type { EndedTurn } from './ended-turn.ts'
 export type { ThresholdRow } from './learning.ts'
 export { type Clock, ObservedClock } from './observed-clock.ts'
-export type { SampleStore, StoredExtras, StoredLearning } from './sample-store.ts'
+export { type SampleStore, StoreBusy, type StoredExtras, type StoredLearning } from './sample-store.ts'
 export {
   CONFIRM,
   type Measured,

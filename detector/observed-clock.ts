@@ -40,14 +40,13 @@ export interface Tick {
 
 export class ObservedClock implements StampClock {
   now = 0
-  wallMs = 0
+  elapsedMs = 0
   pauseEpoch = 0
 
   /** Observed ms at the last tick. */
   #observed = 0
   #lastMono: number
   #lastUptime: number | null
-  #wallOffset: number
   /** Real ms at the last tick. */
   #elapsed = 0
   #onTime = 0
@@ -60,14 +59,13 @@ export class ObservedClock implements StampClock {
     this.#clock = clock
     this.#lastMono = clock.monoMs()
     this.#lastUptime = clock.uptimeMs()
-    this.#wallOffset = clock.wallMs() - this.#lastMono
     this.read()
   }
 
   read(): void {
     const mono = this.#clock.monoMs()
     const sinceTick = mono - this.#lastMono
-    this.wallMs = mono + this.#wallOffset
+    this.elapsedMs = this.#elapsed + sinceTick
     if (sinceTick < LATE_MS) {
       this.now = this.#observed + sinceTick
       return
@@ -79,12 +77,13 @@ export class ObservedClock implements StampClock {
     }
   }
 
-  get elapsedMs(): number {
-    return this.#elapsed + this.#clock.monoMs() - this.#lastMono
+  get wallMs(): number {
+    return this.#clock.wallMs()
   }
 
-  readWallMs(): number {
-    return this.#clock.wallMs()
+  /** Epoch ms, on the wall clock as it is now, of a moment in real ms: steps of that clock move it too. */
+  wallAt(elapsedMs: number): number {
+    return this.wallMs - (this.elapsedMs - elapsedMs)
   }
 
   /** Observed ms since the last wake, infinite before the first. */
@@ -115,13 +114,12 @@ export class ObservedClock implements StampClock {
     this.#lastUptime = uptime
     this.#observed += Math.min(delta, LATE_MS)
     this.#elapsed += gapMs
-    this.#wallOffset = this.#clock.wallMs() - mono
     this.#onTime = late ? 0 : this.#onTime + 1
     if ((late && !this.#pauseNoticed) || (suspended && !late)) this.pauseEpoch++
     this.#pauseNoticed = false
     this.#powerEvent = false
     this.now = this.#observed
-    this.wallMs = mono + this.#wallOffset
+    this.elapsedMs = this.#elapsed
     if (suspended) this.#wokeAt = this.#observed
     return {
       pause: suspended ? 'suspend' : late ? 'late' : 'none',

@@ -17,6 +17,11 @@ export interface StoredLearning {
   readonly extras: readonly StoredExtras[]
 }
 
+/** Thrown by a store that cannot take samples just now and will soon, such as a locked file. */
+export class StoreBusy extends Error {
+  override readonly name = 'StoreBusy'
+}
+
 /**
  * Every method may return a promise, and may throw or reject: the detector then goes on from memory, and what was not
  * saved is tried again. `save` gets each sample once; a (id, phase) that the store knows already must not count twice.

@@ -3,12 +3,14 @@
 import { PHASES } from '../instrumentation/events.ts'
 import { isSilence, type Sample } from '../instrumentation/turn-stats.ts'
 import type { Detector } from './detector.ts'
-import type { SampleStore, StoredExtras, StoredLearning } from './sample-store.ts'
+import { type SampleStore, StoreBusy, type StoredExtras, type StoredLearning } from './sample-store.ts'
 
 /** Samples that wait for a store that does not take them; older ones are dropped. */
 const MAX_WAITING = 10_000
-/** How often a locked store is tried again at the end. */
+/** How often a store that did not take the samples is tried again at the end. */
 const CLOSE_TRIES = 10
+/** A store that is busy this often in a row is reported. */
+const BUSY_TRIES = 20
 
 export class SampleWriter {
   readonly #store: SampleStore
@@ -16,8 +18,8 @@ export class SampleWriter {
   #waiting: Sample[] = []
   #writing: Promise<void> | null = null
   #loading = false
-  /** Whether the last save failed. */
-  #failing = false
+  /** Saves that failed in a row. */
+  #failures = 0
 
   constructor(store: SampleStore, detector: Detector) {
     this.#store = store
@@ -60,10 +62,13 @@ export class SampleWriter {
     await this.#writing
     this.flush()
     await this.#writing
-    for (let tries = 0; this.#failing && tries < CLOSE_TRIES; tries++) {
+    for (let tries = 0; this.#failures > 0 && tries < CLOSE_TRIES; tries++) {
       await pause()
       this.flush()
       await this.#writing
+    }
+    if (this.#waiting.length > 0) {
+      this.#detector.fault('store', new Error(`${this.#waiting.length} samples could not be saved and are lost`))
     }
     try {
       await this.#store.close?.()
@@ -78,7 +83,7 @@ export class SampleWriter {
         samples,
         rows.map((row) => this.#extras(row)),
       )
-      this.#failing = false
+      this.#failures = 0
     } catch (error) {
       this.#waiting = [...samples, ...this.#waiting]
       this.#detector.learning.markDirty(rows)
@@ -111,9 +116,10 @@ export class SampleWriter {
   /** Each failure is counted; a store that keeps failing is reported once. */
   #failed(op: 'load' | 'save' | 'close', error: unknown): void {
     this.#detector.self.storeErrors[op]++
-    const known = this.#failing && op === 'save'
-    if (op === 'save') this.#failing = true
-    if (!known) this.#detector.fault('store', error)
+    if (op !== 'save') return this.#detector.fault('store', error)
+    this.#failures++
+    // What is busy is tried again, which is no news unless it goes on.
+    if (this.#failures === (error instanceof StoreBusy ? BUSY_TRIES : 1)) this.#detector.fault('store', error)
   }
 }
 

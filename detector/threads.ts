@@ -3,12 +3,15 @@
  */
 
 import { opensTurn, parentOfThread, startsNamedTurn, type TurnEvent } from '../instrumentation/events.ts'
-import type { Turn } from '../instrumentation/turn.ts'
+import { Turn } from '../instrumentation/turn.ts'
 import type { Detector } from './detector.ts'
 import type { EndedTurn } from './ended-turn.ts'
 
 /** Ids of ended turns that a thread remembers, so that late events do not start them again. */
 const ENDED_IDS = 64
+
+/** Events that say that no turn will come of a request. */
+const ENDING: ReadonlySet<TurnEvent['kind']> = new Set(['error', 'exit', 'turn.ended'])
 
 /** Turns that one start may displace, if listeners start new ones meanwhile. */
 const MAX_DISPLACED = 10
@@ -60,8 +63,19 @@ export class Threads {
     this.#parentOf = parentOf
   }
 
-  /** Starts a turn, and ends the one that still ran in its thread. */
+  /**
+   * Starts a turn, and ends the one that still ran in its thread. A turn that the wire has begun already goes on; one
+   * that has ended does not start again: what is returned then has no row.
+   */
   start(from: TurnStart): Turn {
+    const { turnId } = from
+    const running = this.running.get(from.threadId)
+    if (turnId !== undefined && running !== undefined && (running.turnId === turnId || !running.named)) {
+      running.adopt(turnId)
+      this.#detector.identify(running, from)
+      return running
+    }
+    if (turnId !== undefined && this.past.get(from.threadId)?.endedIds.includes(turnId)) return this.#over(from, turnId)
     // A listener that hears of the end may start a turn in this thread itself.
     for (let left = MAX_DISPLACED; left > 0; left--) {
       const displaced = this.running.get(from.threadId)
@@ -95,15 +109,22 @@ export class Threads {
     }
     const past = this.past.get(threadId)
     if (event.turn !== undefined && past?.endedIds.includes(event.turn)) return this.#afterEnd(past, turn === undefined)
-    if (turn !== undefined && !turn.named && event.turn !== undefined && startsNamedTurn(event)) {
+    if (turn !== undefined && !turn.named && event.turn !== undefined) {
       // The turn was started before the wire had named it.
       turn.adopt(event.turn)
       return this.#detector.observe(turn, event)
     }
     if (event.turn === undefined ? opensTurn(event) : startsNamedTurn(event)) {
       this.#detector.observe(this.#startBy(threadId, event), event)
-    } else if (past && event.turn === undefined) this.#afterEnd(past, true)
+      return
+    }
+    if (past && turn === undefined && ENDING.has(event.kind)) past.requestedAtWallMs = null
+    if (past && event.turn === undefined) this.#afterEnd(past, true)
     else this.strays++
+  }
+
+  #over({ threadId, provider = 'unknown', model = null, parentThreadId = null }: TurnStart, turnId: string): Turn {
+    return new Turn(-1, { threadId, turnId, provider, model, parentThreadId }, true)
   }
 
   /** The thread's real id became known only now. Nothing happens if the new id is taken. */
@@ -162,7 +183,7 @@ export class Threads {
     this.#detector.turns.countAfterEnd(this.#detector.turns.keys.indexOf(provider, model))
     if (!idle) return
     this.#detector.time.read()
-    past.last = { ...last, lastEventWallMs: this.#detector.time.wallMs }
+    past.last = { ...last, lastEventElapsedMs: this.#detector.time.elapsedMs }
   }
 
   #touch(threadId: string): ThreadPast {

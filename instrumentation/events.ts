@@ -129,17 +129,28 @@ export function turnEventFault(value: unknown): string | null {
     case 'tool.started':
     case 'tool.ended':
     case 'wait.ended':
-      return typeof event.id === 'string' ? null : `has id ${quote(event.id)}, not a string`
+      if (typeof event.id !== 'string') return `has id ${quote(event.id)}, not a string`
+      return nameFault(event, ['name'])
     case 'wait.started':
       if (typeof event.id !== 'string') return `has id ${quote(event.id)}, not a string`
       if (event.until !== undefined && !Number.isFinite(event.until))
         return `has until ${quote(event.until)}, not a time`
       return has(WAIT_REASONS, event.reason) ? null : `has unknown reason ${quote(event.reason)}`
+    case 'turn.started':
+    case 'turn.restored':
+      return nameFault(event, ['thread', 'provider', 'model', 'parent'])
     case 'turn.ended':
       return has(OUTCOMES, event.outcome) ? null : `has unknown outcome ${quote(event.outcome)}`
     default:
       return null
   }
+}
+
+function nameFault(event: Record<string, unknown>, names: readonly string[]): string | null {
+  const wrong = names.find(
+    (name) => event[name] !== undefined && event[name] !== null && typeof event[name] !== 'string',
+  )
+  return wrong === undefined ? null : `has ${wrong} ${quote(event[wrong])}, not a string`
 }
 
 function quote(value: unknown): string {

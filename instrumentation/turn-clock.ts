@@ -3,7 +3,7 @@
  * silences, in typed arrays. A token costs a few writes and allocates nothing.
  */
 
-import { PHASES, type Phase, type TurnEvent, UNKNOWN, type WaitReason } from './events.ts'
+import { PHASES, type Phase, type TurnEvent, UNKNOWN, WAIT_REASONS, type WaitReason } from './events.ts'
 import { GapHistogram } from './gap-histogram.ts'
 import { ModelKeys } from './model-keys.ts'
 import { type OpenWait, Turn, type TurnIdentity } from './turn.ts'
@@ -14,8 +14,8 @@ import {
   FIRST_TOKEN_AT,
   GAP_EPOCH,
   LAST_EVENT,
-  LAST_EVENT_WALL,
-  LAST_PROGRESS_WALL,
+  LAST_EVENT_REAL,
+  LAST_PROGRESS_REAL,
   LONGEST,
   MAX_GAP,
   MODEL_ROW,
@@ -34,12 +34,11 @@ export const MID_STREAM = 2
 /** What turns are stamped with. `read()` takes the time; the fields hold it until the next call. */
 export interface StampClock {
   read(): void
-  /** Epoch ms of the wall clock itself, for a time that the wire announces; `wallMs` may lag behind a sleep until the next tick. */
-  readWallMs(): number
   /** Observed ms: stands still while this process could not have read events. */
   readonly now: number
-  /** Wall clock in epoch ms, for display only. */
+  /** The wall clock now in epoch ms, whenever `read` was: for display, and for times that a wire announces. */
   readonly wallMs: number
+  wallAt(elapsedMs: number): number
   /** Real ms that passed, sleep included; steps of the wall clock do not move it. */
   readonly elapsedMs: number
   /** Rises with every pause; a gap that saw it rise gives no sample. */
@@ -141,8 +140,8 @@ export class TurnClock {
     rows[at + MODEL_ROW] = this.#keyOf(turn) * 3
     rows[at + PHASE] = FIRST_TOKEN
     rows[at + LAST_EVENT] = time.now
-    rows[at + LAST_EVENT_WALL] = time.wallMs
-    rows[at + LAST_PROGRESS_WALL] = Number.NaN
+    rows[at + LAST_EVENT_REAL] = time.elapsedMs
+    rows[at + LAST_PROGRESS_REAL] = Number.NaN
     rows[at + FIRST_TOKEN_AT] = Number.NaN
     rows.fill(-1, at + LONGEST, at + LONGEST + PHASES.length)
     this.#starts[slot * START_SIZE] = time.now
@@ -191,11 +190,11 @@ export class TurnClock {
         return NO_SIGN
       case 'turn.started':
         this.#touch(turn, 'turn.started', SIDE)
-        this.#identify(turn, event)
+        this.identify(turn, { ...event, parentThreadId: event.parent })
         return NO_SIGN
       case 'turn.restored':
         this.#touch(turn, 'turn.restored', SIDE)
-        this.#identify(turn, event)
+        this.identify(turn, { ...event, parentThreadId: event.parent })
         this.#setPhase(slot, FIRST_TOKEN)
         this.restartSilence(slot)
         return NO_SIGN
@@ -304,10 +303,10 @@ export class TurnClock {
       startedWallMs: this.#starts[start + 1] as number,
       durationMs: Math.max(0, this.time.elapsedMs - (this.#starts[start + 2] as number)),
       eventCount: rows[at + EVENTS] as number,
-      lastEventWallMs: rows[at + LAST_EVENT_WALL] as number,
+      lastEventElapsedMs: rows[at + LAST_EVENT_REAL] as number,
       lastEventKind: turn.lastEventKind,
       /** Null before the first progress. */
-      lastProgressWallMs: notNaN(rows[at + LAST_PROGRESS_WALL] as number),
+      lastProgressElapsedMs: notNaN(rows[at + LAST_PROGRESS_REAL] as number),
       lastProgressKind: turn.lastProgressKind,
       /** Null before the first token. */
       firstTokenMs: notNaN((rows[at + FIRST_TOKEN_AT] as number) - startedAt),
@@ -335,14 +334,14 @@ export class TurnClock {
 
   #touch(turn: Turn, what: string, eventClass: number): void {
     const { rows } = this
-    const { now, wallMs } = this.time
+    const { now, elapsedMs } = this.time
     const at = turn.slot * ROW_SIZE
     if (turn.open === null || turn.open.tools.size === 0) {
       const gap = now - (rows[at + LAST_EVENT] as number)
       if (gap > (rows[at + MAX_GAP] as number)) rows[at + MAX_GAP] = gap
     }
     rows[at + LAST_EVENT] = now
-    rows[at + LAST_EVENT_WALL] = wallMs
+    rows[at + LAST_EVENT_REAL] = elapsedMs
     rows[at + EVENTS] = (rows[at + EVENTS] as number) + 1
     turn.lastEventKind = what
     this.#count(rows[at + MODEL_ROW] as number, eventClass)
@@ -354,7 +353,7 @@ export class TurnClock {
     const at = turn.slot * ROW_SIZE
     this.#closeGap(turn.slot)
     this.restartSilence(turn.slot)
-    rows[at + LAST_PROGRESS_WALL] = this.time.wallMs
+    rows[at + LAST_PROGRESS_REAL] = this.time.elapsedMs
     rows[at + ATTEMPTS] = 0
     rows[at + UNKNOWNS] = 0
     turn.lastProgressKind = what
@@ -397,7 +396,7 @@ export class TurnClock {
   /** What `#touch` and `#advance` do, in one piece: it runs for every token, and the pieces are too many to be inlined. */
   #token(turn: Turn, stream: string): Sign {
     const { rows, time } = this
-    const { now, wallMs, pauseEpoch } = time
+    const { now, elapsedMs, pauseEpoch } = time
     const at = turn.slot * ROW_SIZE
     const phase = rows[at + PHASE] as number
     const modelRow = rows[at + MODEL_ROW] as number
@@ -420,8 +419,8 @@ export class TurnClock {
     rows[at + GAP_EPOCH] = pauseEpoch
     rows[at + PHASE] = MID_STREAM
     rows[at + LAST_EVENT] = now
-    rows[at + LAST_EVENT_WALL] = wallMs
-    rows[at + LAST_PROGRESS_WALL] = wallMs
+    rows[at + LAST_EVENT_REAL] = elapsedMs
+    rows[at + LAST_PROGRESS_REAL] = elapsedMs
     rows[at + EVENTS] = (rows[at + EVENTS] as number) + 1
     rows[at + ATTEMPTS] = 0
     rows[at + UNKNOWNS] = 0
@@ -443,9 +442,12 @@ export class TurnClock {
     const { now, wallMs } = this.time
     const { waits } = turn.work()
     const known = waits.get(id)
+    // A reason that is none would be a wait that nothing ends and no metric shows.
+    if (!WAIT_REASONS.includes(reason)) return NO_SIGN
     let endsAt: number | null = null
-    if (reason === 'retry' && until !== undefined) {
-      endsAt = now + Math.min(Math.max(0, until - this.time.readWallMs()), MAX_HOLD_MS) + RETRY_MARGIN_MS
+    if (reason === 'retry') {
+      const holdMs = until === undefined ? MAX_HOLD_MS : Math.min(Math.max(0, until - wallMs), MAX_HOLD_MS)
+      endsAt = until === undefined && known?.endsAt != null ? known.endsAt : now + holdMs + RETRY_MARGIN_MS
       this.#timed.add(turn)
     }
     if (known !== undefined) dropWait(turn, known)
@@ -493,10 +495,10 @@ export class TurnClock {
   }
 
   /** Takes over what a later start of the same turn knows better. */
-  #identify(turn: Turn, event: { provider?: string; model?: string; parent?: string }): void {
-    turn.provider = event.provider ?? turn.provider
-    turn.model = event.model ?? turn.model
-    turn.parentThreadId = event.parent ?? turn.parentThreadId
+  identify(turn: Turn, known: { [K in keyof TurnIdentity]?: unknown }): void {
+    turn.provider = text(known.provider) ?? turn.provider
+    turn.model = text(known.model) ?? turn.model
+    turn.parentThreadId = text(known.parentThreadId) ?? turn.parentThreadId
     this.rows[turn.slot * ROW_SIZE + MODEL_ROW] = this.#keyOf(turn) * 3
   }
 
@@ -547,6 +549,11 @@ export function wider<T extends Column>(column: T, length: number): T {
   const wide = new (column.constructor as new (length: number) => T)(length)
   wide.set(column)
   return wide
+}
+
+/** A name; nothing else that a host may send in its place. */
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 function notNaN(value: number): number | null {

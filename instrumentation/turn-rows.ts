@@ -1,6 +1,6 @@
 /**
  * The row of a running turn: 16 numbers side by side, two cache lines, because every token touches most of them. Times
- * are observed ms unless the name says wall.
+ * are observed ms unless the name says real.
  */
 
 export const ROW_SIZE = 16
@@ -14,9 +14,9 @@ export const PHASE = 3
 /** The pause epoch in which the gap began; `observed(epoch)` once the gap is in the histogram, NO_EPOCH without a sample. */
 export const GAP_EPOCH = 4
 export const LAST_EVENT = 5
-export const LAST_EVENT_WALL = 6
+export const LAST_EVENT_REAL = 6
 /** NaN before the first progress. */
-export const LAST_PROGRESS_WALL = 7
+export const LAST_PROGRESS_REAL = 7
 export const EVENTS = 8
 /** Longest time between two events while no tool was open. */
 export const MAX_GAP = 9

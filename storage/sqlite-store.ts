@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import type { SampleStore, StoredExtras, StoredLearning } from '../detector/sample-store.ts'
+import { type SampleStore, StoreBusy, type StoredExtras, type StoredLearning } from '../detector/sample-store.ts'
 import { PHASES, type Phase } from '../instrumentation/events.ts'
 import type { Sample } from '../instrumentation/turn-stats.ts'
 
@@ -13,6 +13,7 @@ const SCHEMA_VERSION = 1
 const KEEP_SAMPLES = 4000
 /** A locked file is tried again at the next flush; the event loop must not wait for it. */
 const BUSY_TIMEOUT_MS = 50
+const SQLITE_BUSY = 5
 
 const SCHEMA = `
   CREATE TABLE samples (
@@ -45,21 +46,28 @@ const NO_MODEL = '\u0000'
  * database, a newer version of turnwatch, read-only, no `node:sqlite`), `load` says so once and the detector goes on from
  * memory, without touching the file.
  */
-export function sqliteStore(file: string): SampleStore {
-  return new SqliteStore(file)
+export function sqliteStore(file: string, options: SqliteStoreOptions = {}): SampleStore {
+  return new SqliteStore(file, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS)
+}
+
+export interface SqliteStoreOptions {
+  /** How long a call may wait, and hold the event loop, for another process to unlock the file, in ms. @default 50 */
+  readonly busyTimeoutMs?: number
 }
 
 class SqliteStore implements SampleStore {
   readonly #file: string
+  readonly #busyTimeoutMs: number
   #db: DatabaseSync | null = null
 
-  constructor(file: string) {
+  constructor(file: string, busyTimeoutMs: number) {
     this.#file = file
+    this.#busyTimeoutMs = busyTimeoutMs
   }
 
   load(): StoredLearning {
     try {
-      this.#db = open(this.#file)
+      this.#db = open(this.#file, this.#busyTimeoutMs)
     } catch (error) {
       throw new Error(`${this.#file}: ${(error as Error).message}; going on from memory`)
     }
@@ -69,7 +77,7 @@ class SqliteStore implements SampleStore {
   save(samples: readonly Sample[], extras: readonly StoredExtras[]): void {
     const db = this.#db
     if (db === null) return
-    db.exec('BEGIN IMMEDIATE')
+    this.#begin(db)
     try {
       const insert = db.prepare(
         'INSERT OR IGNORE INTO samples (id, phase, provider, model, silence_ms) VALUES (?, ?, ?, ?, ?)',
@@ -84,8 +92,9 @@ class SqliteStore implements SampleStore {
            quarantine_turns_left = excluded.quarantine_turns_left`,
       )
       const prune = db.prepare(
-        `DELETE FROM samples WHERE provider = ?1 AND model IS ?2 AND phase = ?3 AND seq <= (
-           SELECT seq FROM samples WHERE provider = ?1 AND model IS ?2 AND phase = ?3
+        // Not numbered, which node:sqlite takes by position only from 22.20 and 24.8 on.
+        `DELETE FROM samples WHERE provider = ? AND model IS ? AND phase = ? AND seq <= (
+           SELECT seq FROM samples WHERE provider = ? AND model IS ? AND phase = ?
            ORDER BY seq DESC LIMIT 1 OFFSET ${KEEP_SAMPLES})`,
       )
       for (const row of extras) {
@@ -99,12 +108,20 @@ class SqliteStore implements SampleStore {
           row.quarantineMs,
           row.quarantineTurnsLeft,
         )
-        prune.run(provider, model, phase)
+        prune.run(provider, model, phase, provider, model, phase)
       }
       db.exec('COMMIT')
     } catch (error) {
       db.exec('ROLLBACK')
       throw error
+    }
+  }
+
+  #begin(db: DatabaseSync): void {
+    try {
+      db.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      throw (error as { errcode?: number }).errcode === SQLITE_BUSY ? new StoreBusy((error as Error).message) : error
     }
   }
 
@@ -114,10 +131,10 @@ class SqliteStore implements SampleStore {
   }
 }
 
-function open(file: string): DatabaseSync {
+function open(file: string, timeout: number): DatabaseSync {
   const { DatabaseSync } = nodeSqlite()
   mkdirSync(dirname(file), { recursive: true })
-  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS })
+  const db = new DatabaseSync(file, { timeout })
   try {
     migrate(db)
     db.exec('PRAGMA synchronous = NORMAL')

@@ -73,6 +73,11 @@ export class AgentOutput {
     if (agent.source === 'opencode-run-json') turn.observe({ kind: 'turn.started', blindTools: true })
   }
 
+  /** Whether there is anything to watch, or may still be. */
+  get watching(): boolean {
+    return this.#confirmed || this.#provisional !== null || this.#lines === null
+  }
+
   /** Takes bytes that the command wrote to its stdout (`in`) or gets on its stdin (`out`). */
   take(chunk: Buffer, direction: Direction): void {
     if (this.#lines === null) return

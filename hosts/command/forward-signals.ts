@@ -3,7 +3,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { isatty } from 'node:tty'
 
-const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGUSR2', 'SIGINT', 'SIGQUIT'] as const
+const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGALRM', 'SIGINT', 'SIGQUIT'] as const
 /** In a terminal these go to every process of the foreground, so the command has its own already. */
 const FROM_KEYBOARD: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT'])
 /** Those that ask to stop. */

@@ -1,7 +1,9 @@
 /** The metrics in a file for node_exporter's textfile collector, always whole. */
 
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { BadInput } from '../../bad-input.ts'
 import { writeMetrics } from '../../liveness/metrics-text.ts'
 import type { Turnwatch } from '../../turnwatch.ts'
 
@@ -10,6 +12,20 @@ const EVERY_MS = 15_000
 export interface MetricsFile {
   /** Writes a last time. */
   close(): Promise<void>
+}
+
+/**
+ * The file that a name stands for, which is replaced from then on: what a link points to, or the name itself when there
+ * is none yet. Throws BadInput for what must not be replaced, such as a device, and where there is no folder for it.
+ */
+export function metricsTarget(name: string): string {
+  const file = existsSync(name) ? realpathSync(name) : name
+  const there = statSync(file, { throwIfNoEntry: false })
+  if (there && !there.isFile()) throw new BadInput(`--metrics-file ${name}: not a regular file`)
+  if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory()) {
+    throw new BadInput(`--metrics-file ${name}: no such folder`)
+  }
+  return file
 }
 
 /** Writes the file now and every 15 s. `onFault` hears of the first time that it cannot be written. */

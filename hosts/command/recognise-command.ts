@@ -66,6 +66,23 @@ export function recogniseCommand(command: readonly string[]): AgentCommand | nul
   }
 }
 
+/** The agent whose wire format the user named: a command of one turn where the format is that of one. */
+export function agentOfSource(source: SourceName | undefined): AgentCommand | null {
+  if (source === 'codex-exec-json') return { source, provider: 'codex', oneShot: true }
+  if (source === 'opencode-run-json') return { source, provider: 'opencode', oneShot: true }
+  return null
+}
+
+/** The options that a known agent lacks, so that its output cannot be watched; null where none are. */
+export function missingFlags(command: readonly string[]): string | null {
+  const { agent, args = [] } = agentIn(command) ?? {}
+  if (agent === 'claude' && (args.includes('-p') || args.includes('--print'))) {
+    return '--output-format stream-json --verbose'
+  }
+  if (agent === 'codex' && args.includes('exec')) return '--json'
+  return agent === 'opencode' && args.includes('run') ? '--format json' : null
+}
+
 function claude(args: readonly string[]): AgentCommand | null {
   if (valueOfOption(args, '--output-format') !== 'stream-json') return null
   const prints = args.includes('-p') || args.includes('--print')

@@ -16,7 +16,7 @@ import { passStdin } from './command-stdin.ts'
 import { CommandStdout } from './command-stdout.ts'
 import { forwardSignals } from './forward-signals.ts'
 import { Notes } from './notes.ts'
-import { recogniseCommand } from './recognise-command.ts'
+import { agentOfSource, missingFlags, recogniseCommand } from './recognise-command.ts'
 import { type Exit, exitCode, startCommand, startFailureCode } from './start-command.ts'
 
 export interface RunOptions {
@@ -36,12 +36,23 @@ export interface RunOptions {
 /** A command that closed its stdout is given this long to exit, so that its code is known. */
 const EXIT_AFTER_END_MS = 500
 
+/** A command of no known kind that has said nothing for this long gets a note, unless --first-token says otherwise. */
+const UNWATCHED_MS = 120_000
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 const UNKNOWN_OUTPUT =
   'output of no known format, passed through unwatched (known: claude -p --output-format stream-json, codex exec --json, ' +
   'codex app-server, opencode run --format json; or name it with --source)'
 
-/** Resolves with our exit code when the command has ended. Throws BadInput when the port is taken. */
-export async function runCommand(command: readonly string[], options: RunOptions): Promise<number> {
+/** How we end. */
+export interface Ending {
+  readonly code: number
+  /** The command died of an interrupt from the keyboard. A shell stops its script only if that ends us too. */
+  readonly interrupted: boolean
+}
+
+/** Resolves when the command has ended and all is written. Throws BadInput for a port or file that cannot be had. */
+export async function runCommand(command: readonly string[], options: RunOptions): Promise<Ending> {
   const notes = new Notes(openSink(2))
   const say = (text: string) => notes.say(text)
   const webhooks =
@@ -55,13 +66,7 @@ export async function runCommand(command: readonly string[], options: RunOptions
   announce(watch, say)
   const server = options.port === null ? undefined : await serve(watch, options.port)
   if (server) say(`live page at ${server.url}/`)
-  const { metricsFile } = options
-  const metrics =
-    metricsFile === undefined
-      ? undefined
-      : (await import('./metrics-file.ts')).keepMetricsFile(watch, metricsFile, (error) =>
-          say(`--metrics-file ${metricsFile}: ${error.message}`),
-        )
+  const metrics = await writeMetricsFile(watch, options.metricsFile, say)
   try {
     return await runWatched(command, options, watch, say)
   } finally {
@@ -76,9 +81,14 @@ async function runWatched(
   options: RunOptions,
   watch: Turnwatch,
   say: (text: string) => void,
-): Promise<number> {
-  const agent = recogniseCommand(command)
-  const output = new AgentOutput({ ...options, watch, agent, onUnknown: () => say(UNKNOWN_OUTPUT) })
+): Promise<Ending> {
+  const agent = recogniseCommand(command) ?? agentOfSource(options.source)
+  const missing = agent === null ? missingFlags(command) : null
+  if (missing !== null) say(`this agent can be watched only with ${missing}`)
+  const onUnknown = () => {
+    if (missing === null) say(UNKNOWN_OUTPUT)
+  }
+  const output = new AgentOutput({ ...options, watch, agent, onUnknown })
   // Nobody talks to an agent that runs one turn; what it gets is not looked at, so it can have our own.
   const hasOurStdin = isatty(0) || (agent?.oneShot === true && (options.source ?? agent.source) === agent.source)
   const { process: child, ...streams } = startCommand(command, hasOurStdin ? 'inherit' : 'pipe')
@@ -88,23 +98,28 @@ async function runWatched(
     await once(child, 'spawn')
   } catch (error) {
     unforward()
-    say(`${command[0]}: ${startFailure(error as NodeJS.ErrnoException)}`)
-    return startFailureCode(error as NodeJS.ErrnoException)
+    say(`${command[0] || "''"}: ${startFailure(error as NodeJS.ErrnoException)}`)
+    return { code: startFailureCode(error as NodeJS.ErrnoException), interrupted: false }
   }
+  const unwatched = noteUnwatched(output, options.thresholds.firstTokenMs ?? UNWATCHED_MS, say)
   // A signal that cannot be delivered is no reason to end.
   child.on('error', () => {})
   output.started(child.pid as number)
   const stopStdin = streams.stdin && passStdin(process.stdin, streams.stdin, (chunk) => output.take(chunk, 'out'))
   let readerGone = false
+  let writeFailed = false
   const stdout = new CommandStdout(streams.stdout, openSink(1), {
     onChunk: (chunk) => output.take(chunk, 'in'),
     onBlocked: (isBlocked) => output.blocked(isBlocked),
     onReaderGone: (error) => {
       readerGone = true
       output.end('aborted')
-      if (error.code !== 'EPIPE') say(`stdout: ${error.message}`)
+      if (error.code === 'EPIPE') return
+      writeFailed = true
+      say(`stdout: ${error.message}`)
     },
   })
+  void stdout.ended.then(() => clearTimeout(unwatched))
   // Whichever comes first: an agent without stdout is as good as gone, but how it exits is worth a moment.
   const first = await Promise.race([exited, stdout.ended.then(() => null)])
   if (first === null && !readerGone) {
@@ -119,7 +134,26 @@ async function runWatched(
   stopStdin?.()
   await stdout.close()
   unforward()
-  return exitCode(exit)
+  return {
+    // What the command said was lost, so this is no success whatever it thinks.
+    code: writeFailed && exit.code === 0 ? 1 : exitCode(exit),
+    interrupted: exit.signal === 'SIGINT' && isatty(0),
+  }
+}
+
+/** A command that says nothing cannot be told from one that is never watched; after a while we say which it is. */
+function noteUnwatched(output: AgentOutput, afterMs: number, say: (text: string) => void) {
+  if (!Number.isFinite(afterMs)) return undefined
+  const note = () => {
+    if (!output.watching) say('nothing is watched so far: the command has said nothing in a known format')
+  }
+  return setTimeout(note, Math.min(afterMs, MAX_TIMER_MS)).unref()
+}
+
+async function writeMetricsFile(watch: Turnwatch, name: string | undefined, say: (text: string) => void) {
+  if (name === undefined) return undefined
+  const { keepMetricsFile, metricsTarget } = await import('./metrics-file.ts')
+  return keepMetricsFile(watch, metricsTarget(name), (error) => say(`--metrics-file ${name}: ${error.message}`))
 }
 
 async function exitOf(child: ChildProcess): Promise<Exit> {

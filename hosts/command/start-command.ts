@@ -35,7 +35,9 @@ export interface Started {
 }
 
 /** Starts the command; its stderr is ours. A failure comes as the process' `error`. */
-export function startCommand(command: readonly string[], stdin: 'inherit' | 'pipe'): Started {
+export function startCommand([file, ...args]: readonly string[], stdin: 'inherit' | 'pipe'): Started {
+  // Node refuses an empty name in a way of its own; no file has that of a space either.
+  const command = [file === '' ? ' ' : (file as string), ...args]
   const output = makePipe()
   // Not a pipe of that kind: opened by name after its end, it would wait for a writer for ever.
   const child = spawnAs(command, [stdin, output?.write ?? 'pipe', 'inherit'])

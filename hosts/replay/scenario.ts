@@ -20,6 +20,9 @@ const HOST_KINDS = [
   'host.restarted',
 ] as const
 
+/** Events that one entry may stand for: more than a month of tokens. */
+const MAX_REPEATS = 10_000_000
+
 const time = z.number().finite()
 
 const entrySchema = z.looseObject({
@@ -95,6 +98,9 @@ function checkTimeline(file: string, source: string, scenario: Scenario): void {
     if (at === undefined) throw new BadInput(`${where()} has neither at nor every, from and to`)
     if (entry.at === undefined && (entry.every === undefined || entry.to === undefined)) {
       throw new BadInput(`${where()} has from without every and to`)
+    }
+    if (repeats(entry) > MAX_REPEATS) {
+      throw new BadInput(`${where()} repeats more than ${MAX_REPEATS} times`)
     }
     if (at < before) throw new BadInput(`${where()} goes back in time: ${at} after ${before}`)
     before = at
@@ -238,10 +244,13 @@ class ScenarioRun {
   }
 }
 
+function repeats({ at, every = 1, from = 0, to = from }: Entry): number {
+  return at === undefined ? Math.max(0, Math.floor((to - from) / every) + 1) : 1
+}
+
 function times(entry: Entry): number[] {
-  if (entry.at !== undefined) return [entry.at]
-  const { every = 1, from = 0, to = from } = entry
-  return Array.from({ length: Math.max(0, Math.floor((to - from) / every) + 1) }, (_, i) => from + i * every)
+  const { at, every = 1, from = 0 } = entry
+  return Array.from({ length: repeats(entry) }, (_, i) => at ?? from + i * every)
 }
 
 /** What a restarted host finds again. */

@@ -18,6 +18,9 @@ interface TraceLine {
   readonly event: unknown
 }
 
+/** Epoch ms of the year 2001; smaller numbers are no dates. */
+const EPOCH_MS = 1e12
+
 export interface Trace {
   readonly source: SourceName
   readonly lines: readonly TraceLine[]
@@ -61,8 +64,16 @@ function parseLine(where: string, row: string): TraceLine {
   if (dir !== undefined && dir !== 'in' && dir !== 'out') {
     throw new BadInput(`${where}: dir is ${JSON.stringify(dir)}, neither "in" nor "out"`)
   }
-  const wallMs = typeof at === 'string' ? Date.parse(at) : Number.NaN
+  const wallMs = typeof at === 'string' ? Date.parse(at) : timestampOf(event)
   return { t, wallMs: Number.isNaN(wallMs) ? null : wallMs, direction: dir ?? 'in', event }
+}
+
+/** Some wires date their own events in epoch ms. */
+function timestampOf(event: unknown): number {
+  if (typeof event !== 'object' || event === null) return Number.NaN
+  const { timestamp, emittedAtMs } = event as Record<string, unknown>
+  const dated = timestamp ?? emittedAtMs
+  return typeof dated === 'number' && dated > EPOCH_MS ? dated : Number.NaN
 }
 
 function quoted(row: string): string {

@@ -16,7 +16,7 @@ export type PerThreadSeries = 'all' | 'stale' | 'off'
 export interface Measured {
   readonly turns: TurnClock
   readonly counters: TurnCounters
-  readonly time: { readonly now: number; readonly wallMs: number; read(): void }
+  readonly time: { readonly now: number; read(): void }
   readonly self: {
     readonly ticks: number
     readonly observedMs: number
@@ -286,10 +286,11 @@ function collectThreads(turns: TurnClock, families: Families, threads: Thread[],
     const plain = labelValue(turn.threadId)
     const labels = { thread: taken.has(plain) ? distinctLabelValue(turn.threadId) : plain }
     taken.add(labels.thread)
-    const { lastProgressWallMs, startedWallMs } = turns.read(turn)
+    const { lastProgressElapsedMs, startedWallMs } = turns.read(turn)
+    const lastProgressWallMs = lastProgressElapsedMs === null ? startedWallMs : turns.time.wallAt(lastProgressElapsedMs)
     families.add('thread_silence_seconds', silenceMs / 1000, labels)
     families.add('thread_silence_threshold_seconds', thresholdMs / 1000, labels)
-    families.add('thread_last_progress_timestamp_seconds', (lastProgressWallMs ?? startedWallMs) / 1000, labels)
+    families.add('thread_last_progress_timestamp_seconds', lastProgressWallMs / 1000, labels)
     families.add('thread_stale', state === 'stale' ? 1 : 0, labels)
     families.add('thread_state', 1, { ...labels, state })
     families.add('thread_info', 1, {

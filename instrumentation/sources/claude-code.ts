@@ -55,6 +55,11 @@ export class ClaudeCodeSource implements Source {
   #session: string | undefined
   /** Whether the session has had a turn: a failure before the first is a turn of its own. */
   #started = false
+  #running = false
+  /** Whether our side asked the running turn to stop. */
+  #interrupted = false
+  /** Whether our side has sent a prompt before the session had an id. */
+  #requested = false
   /** Sub-agents at work, by the id of the tool call that runs them. */
   readonly #subAgents = new Map<string, SubAgent>()
 
@@ -66,17 +71,26 @@ export class ClaudeCodeSource implements Source {
 
   read(raw: unknown, emit: Emit, direction: Direction = 'in'): void {
     if (!isRaw(raw) || text(raw.type) === undefined) return
+    if (direction === 'out') return this.#sent(raw, emit)
     const session = text(raw.session_id) ?? this.#session
     if (session === undefined) return
     this.#session = session
     const thread = this.#threads.of(session)
-    if (direction === 'out') return this.#sent(raw, thread, emit)
+    if (this.#requested) {
+      this.#requested = false
+      emit(thread, { kind: 'turn.requested' })
+    }
     const subAgent = SUBAGENT_TYPES.has(raw.type) ? text(raw.parent_tool_use_id) : undefined
-    if (subAgent !== undefined) return this.#readSubAgent({ ...raw, parent_tool_use_id: null }, thread, subAgent, emit)
+    if (subAgent !== undefined) {
+      this.#readSubAgent({ ...raw, parent_tool_use_id: null }, thread, subAgent, emit)
+      // A sub-agent's tools may run sub-agents of their own.
+      this.#endSubAgents(raw, emit)
+      return
+    }
     const found = claudeCodeClassifier.classify(raw)
     switch (found.class) {
       case 'turn-start':
-        this.#started = true
+        this.#begun()
         emit(thread, this.#turnStarted(text(raw.model)))
         return
       case 'terminal-ok':
@@ -84,16 +98,32 @@ export class ClaudeCodeSource implements Source {
         this.#ended(raw, found, thread, emit)
         return
       default:
-        if (found.class === 'content' || found.class === 'tool-start') this.#started = true
+        // Hooks of a session run between its turns too, and are no turn.
+        if (found.kind === 'hook' && !this.#running) return emit(thread, { kind: 'side', what: found.key ?? UNKNOWN })
+        if (found.class === 'content' || found.class === 'tool-start') this.#begun()
         this.#readCommon(raw, found, thread, emit)
     }
-    if (found.key === 'user') this.#endSubAgents(raw, emit)
+    this.#endSubAgents(raw, emit)
   }
 
-  /** What our side wrote to the agent's stdin. */
-  #sent(raw: Raw, thread: string, emit: Emit): void {
-    if (raw.type === 'user') emit(thread, { kind: 'turn.requested' })
+  #begun(): void {
+    this.#started = true
+    if (!this.#running) this.#interrupted = false
+    this.#running = true
+  }
+
+  /** What our side wrote to the agent's stdin. The session id in it is not the agent's. */
+  #sent(raw: Raw, emit: Emit): void {
+    // A prompt that comes while a turn runs is taken into that turn.
+    const requests = raw.type === 'user' && !this.#running
+    if (this.#session === undefined) {
+      this.#requested ||= requests
+      return
+    }
+    const thread = this.#threads.of(this.#session)
+    if (requests) emit(thread, { kind: 'turn.requested' })
     if (raw.type === 'control_request' && isRaw(raw.request) && raw.request.subtype === 'interrupt') {
+      this.#interrupted = true
       emit(thread, { kind: 'interrupt.requested' })
     }
     const found = claudeCodeClassifier.classify(raw)
@@ -114,8 +144,11 @@ export class ClaudeCodeSource implements Source {
     for (const event of plainEvents(raw, found, this.#wallMs(), toolStarts(raw, found))) emit(thread, event)
   }
 
+  /** Each of its events names its turn, so that one which comes after its end opens no other. */
   #readSubAgent(raw: Raw, parent: string, id: string, emit: Emit): void {
     emit(parent, { kind: 'side', what: 'subagent' })
+    // What a sub-agent still says when the turn that ran it is over belongs to nobody.
+    if (!this.#running) return
     const threadId = `sub.${parent}.${id}`
     const message = isRaw(raw.message)
       ? raw.message
@@ -123,16 +156,14 @@ export class ClaudeCodeSource implements Source {
         ? raw.event.message
         : {}
     const model = text(message.model)
+    const send = (_thread: string, event: TurnEvent) => emit(threadId, { ...event, turn: id })
     let subAgent = this.#subAgents.get(id)
-    if (subAgent === undefined) {
+    if (subAgent === undefined || (subAgent.model === undefined && model !== undefined)) {
       subAgent = { threadId, model }
       this.#subAgents.set(id, subAgent)
-      emit(threadId, { ...this.#turnStarted(model), turn: id, parent })
-    } else if (subAgent.model === undefined && model !== undefined) {
-      subAgent.model = model
-      emit(threadId, { ...this.#turnStarted(model), turn: id, parent })
+      send(threadId, { ...this.#turnStarted(model), parent })
     }
-    this.#readCommon(raw, claudeCodeClassifier.classify(raw), threadId, emit)
+    this.#readCommon(raw, claudeCodeClassifier.classify(raw), threadId, send)
   }
 
   /** The parent's tool results end the sub-agents that the tools ran. */
@@ -143,13 +174,20 @@ export class ClaudeCodeSource implements Source {
       const subAgent = id === undefined ? undefined : this.#subAgents.get(id)
       if (id === undefined || subAgent === undefined) continue
       this.#subAgents.delete(id)
-      emit(subAgent.threadId, { kind: 'turn.ended', outcome: block.is_error === true ? 'error' : 'completed' })
+      emit(subAgent.threadId, {
+        kind: 'turn.ended',
+        outcome: block.is_error === true ? 'error' : 'completed',
+        turn: id,
+      })
     }
   }
 
   #ended(raw: Raw, found: Classified, thread: string, emit: Emit): void {
-    for (const { threadId } of this.#subAgents.values()) emit(threadId, { kind: 'turn.ended', outcome: 'aborted' })
+    for (const [turn, { threadId }] of this.#subAgents) emit(threadId, { kind: 'turn.ended', outcome: 'aborted', turn })
     this.#subAgents.clear()
+    this.#running = false
+    const stopped = this.#interrupted && found.key === 'result/error_during_execution'
+    if (stopped) return emit(thread, { kind: 'turn.ended', outcome: 'aborted', ...usageOf(raw.usage) })
     const outcome: Outcome = found.outcome ?? 'completed'
     if (found.class === 'terminal-error' && !this.#started) emit(thread, this.#turnStarted(undefined))
     if (found.class === 'terminal-error' && !LIMITS.has(found.key) && raw.stop_reason !== 'refusal') {
@@ -182,7 +220,7 @@ function toolStarts(raw: Raw, found: Classified): ToolStart[] | undefined {
   if (found.class !== 'tool-start') return undefined
   const opened =
     found.key === 'assistant'
-      ? blocks(raw).filter((block) => TOOL_BLOCKS.has(block.type))
+      ? openedBlocks(raw)
       : isRaw(raw.event) && isRaw(raw.event.content_block)
         ? [raw.event.content_block]
         : undefined
@@ -190,6 +228,13 @@ function toolStarts(raw: Raw, found: Classified): ToolStart[] | undefined {
     const id = text(block.id)
     return id === undefined ? [] : [{ id, name: text(block.name) }]
   })
+}
+
+/** A message may hold a tool call together with its result, which leaves nothing open. */
+function openedBlocks(raw: Raw): Raw[] {
+  const all = blocks(raw)
+  const ended = new Set(all.map((block) => block.tool_use_id))
+  return all.filter((block) => TOOL_BLOCKS.has(block.type) && !ended.has(block.id))
 }
 
 function errorMessage(raw: Raw): string {

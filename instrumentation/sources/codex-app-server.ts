@@ -39,8 +39,8 @@ interface Thread {
   usage?: Usage | undefined
 }
 
-/** Threads remembered on one connection. */
-const MAX_THREADS = 1000
+/** Threads, and open requests, remembered on one connection. */
+const MAX_REMEMBERED = 1000
 
 export class CodexAppServerSource implements Source {
   readonly name = NAME
@@ -50,6 +50,8 @@ export class CodexAppServerSource implements Source {
   readonly #threads = new Map<string, Thread>()
   /** Threads of the server's requests that our side has not answered, by request id. */
   readonly #requests = new Map<string, string>()
+  /** Threads of our prompts that the server has not answered, by request id. */
+  readonly #prompts = new Map<string, string>()
   #tokens: { turn: string; of: Record<'text' | 'reasoning' | 'tool-args', TurnEvent> } | undefined
 
   constructor(options: SourceOptions = {}) {
@@ -62,7 +64,7 @@ export class CodexAppServerSource implements Source {
     if (!isRaw(raw)) return
     if (direction === 'out') return this.#sent(raw, emit)
     const method = text(raw.method)
-    if (method === undefined) return this.#answered(raw)
+    if (method === undefined) return this.#answered(raw, emit)
     const params = isRaw(raw.params) ? raw.params : {}
     if (isRaw(params.thread)) this.#know(params.thread, undefined)
     const session = sessionOf(params)
@@ -96,7 +98,9 @@ export class CodexAppServerSource implements Source {
         if (found.key === null) return this.#unknown(method, turn, id, emit)
         if (found.key === 'thread/closed') return send({ kind: 'exit' })
         if (found.key === 'thread/tokenUsage/updated') addUsage(thread, params.tokenUsage)
-        if (found.class === 'wait-start' && text(found.id) === 'id') this.#asked(raw, session)
+        // Turns have ids on this wire; a tool without one (a hook of the session) belongs to none.
+        if (found.class === 'tool-start' && turn === undefined) return send({ kind: 'side', what: method })
+        if (found.class === 'wait-start' && text(found.id) === 'id') remember(this.#requests, String(raw.id), session)
         for (const event of plainEvents(raw, found, this.#wallMs(), toolStart(params))) send(event)
     }
   }
@@ -105,7 +109,10 @@ export class CodexAppServerSource implements Source {
   #sent(raw: Raw, emit: Emit): void {
     const params = isRaw(raw.params) ? raw.params : {}
     const session = sessionOf(params)
-    if (raw.method === 'turn/start' && session !== undefined) emit(this.#ids.of(session), { kind: 'turn.requested' })
+    if (raw.method === 'turn/start' && session !== undefined) {
+      remember(this.#prompts, String(raw.id), session)
+      emit(this.#ids.of(session), { kind: 'turn.requested' })
+    }
     if (raw.method === 'turn/interrupt' && session !== undefined) {
       const turn = text(params.turnId)
       emit(this.#ids.of(session), { kind: 'interrupt.requested', ...(turn === undefined ? {} : { turn }) })
@@ -118,9 +125,14 @@ export class CodexAppServerSource implements Source {
     emit(this.#ids.of(asked), { kind: 'wait.ended', id: request })
   }
 
-  /** The answer to a request of ours may tell a thread's model. */
-  #answered(raw: Raw): void {
+  /** The answer to a request of ours may tell a thread's model, or that no turn will come of a prompt. */
+  #answered(raw: Raw, emit: Emit): void {
     const result = isRaw(raw.result) ? raw.result : {}
+    const session = this.#prompts.get(String(raw.id))
+    if (session !== undefined) {
+      this.#prompts.delete(String(raw.id))
+      if (isRaw(raw.error)) emit(this.#ids.of(session), { kind: 'error', message: errorMessage(raw) })
+    }
     if (isRaw(result.thread)) this.#know(result.thread, text(result.model))
   }
 
@@ -133,18 +145,9 @@ export class CodexAppServerSource implements Source {
   }
 
   #thread(session: string): Thread {
-    let thread = this.#threads.get(session)
-    if (thread === undefined) {
-      thread = {}
-      this.#threads.set(session, thread)
-      if (this.#threads.size > MAX_THREADS) this.#threads.delete(this.#threads.keys().next().value as string)
-    }
+    const thread = this.#threads.get(session) ?? {}
+    remember(this.#threads, session, thread)
     return thread
-  }
-
-  #asked(raw: Raw, session: string): void {
-    this.#requests.set(String(raw.id), session)
-    if (this.#requests.size > MAX_THREADS) this.#requests.delete(this.#requests.keys().next().value as string)
   }
 
   #turnStarted({ model = this.#options.model, parent = this.#options.parent }: Thread): TurnEvent {
@@ -169,6 +172,12 @@ export class CodexAppServerSource implements Source {
     this.#options.onUnclassified?.(NAME, method)
     emit(id, turn === undefined ? { kind: 'side', what: UNKNOWN } : { ...unknownEvent(method), turn })
   }
+}
+
+/** Keeps the last of them only. */
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.set(key, value)
+  if (map.size > MAX_REMEMBERED) map.delete(map.keys().next().value as string)
 }
 
 function sessionOf(params: Raw): string | undefined {

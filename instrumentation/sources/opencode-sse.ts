@@ -14,7 +14,6 @@ import {
   ThreadIds,
   TOKEN,
   turnStarted,
-  unknownEvent,
 } from './source.ts'
 
 const NAME = 'opencode-sse'
@@ -94,7 +93,8 @@ export class OpencodeSseSource implements Source {
     if (type === 'session.deleted') return emit(id, { kind: 'exit' })
     if (found.key === null) {
       this.#options.onUnclassified?.(NAME, type)
-      return emit(id, unknownEvent(type))
+      // All sessions share the stream and turns have no ids, so nothing says that it speaks for the turn.
+      return emit(id, { kind: 'side', what: UNKNOWN })
     }
     for (const event of plainEvents(raw, found, this.#wallMs(), toolStart(properties))) emit(id, event)
   }

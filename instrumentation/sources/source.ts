@@ -115,13 +115,19 @@ export function* plainEvents(
   }
 }
 
+/** Of kind `retry` in the tables, but no model call is replaced: what is open stays open. */
+const NO_ATTEMPT: ReadonlySet<string | null> = new Set([
+  'system/control_request_progress',
+  'model/safetyBuffering/updated',
+])
+
 function neutralEvent(raw: Raw, found: Classified, wallMs: number): TurnEvent {
   const what = found.key ?? UNKNOWN
   if (found.heartbeat) return { kind: 'side', what }
   const holdMs = numberAt(raw, found.holdMs)
   const until = holdMs === undefined ? numberAt(raw, found.holdUntil) : wallMs + holdMs
   if (until !== undefined) return { kind: 'wait.started', id: RETRY, reason: 'retry', until }
-  return found.kind === 'retry' ? { kind: 'attempt.started' } : { kind: 'side', what }
+  return found.kind === 'retry' && !NO_ATTEMPT.has(found.key) ? { kind: 'attempt.started' } : { kind: 'side', what }
 }
 
 /** Whether the name of an unknown event says that it is only a sign of a living connection. */

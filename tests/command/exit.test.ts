@@ -1,6 +1,8 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { anonymous, claude, metric, newPath, run } from './harness.ts'
+import { anonymous, claude, metric, newPath, node, root, run } from './harness.ts'
 
 describe.concurrent('the exit code', () => {
   it.each([
@@ -17,9 +19,43 @@ describe.concurrent('the exit code', () => {
     writeFileSync(file, 'no program')
     const missing = await run(['--', 'no-such-agent', '-p']).ended
     expect([missing.code, missing.stderr]).toEqual([127, 'turnwatch: no-such-agent: command not found\n'])
+    const empty = await run(['--', '']).ended
+    expect([empty.code, empty.stderr]).toEqual([127, "turnwatch: '': command not found\n"])
     const unusable = await run(['--', file]).ended
     expect([unusable.code, unusable.stderr]).toEqual([126, `turnwatch: ${file}: cannot be executed\n`])
   })
+})
+
+describe.concurrent('what cannot be watched', () => {
+  it('because an agent lacks the flags is said at once, and only then', async () => {
+    const { notes } = await run(['--', 'sh', '-c', 'exec "$@"', '-', 'true']).ended
+    expect(notes).toEqual([])
+    const claude = newPath()
+    mkdirSync(claude)
+    writeFileSync(join(claude, 'claude'), '#!/bin/sh\necho text\n', { mode: 0o755 })
+    const told = await run(['--', join(claude, 'claude'), '-p', 'hi']).ended
+    expect(told.notes).toEqual(['turnwatch: this agent can be watched only with --output-format stream-json --verbose'])
+  })
+
+  it('because it has said nothing is said after a while', async () => {
+    const running = run(['--first-token', '500ms', '--', 'sh', '-c', 'read line'], { input: 'open' })
+    await running.sees(/nothing is watched so far/)
+    running.process.stdin?.end()
+    expect((await running.ended).notes).toHaveLength(1)
+  })
+
+  it('is flagged all the same when its wire is named and it never says anything', async () => {
+    const running = run(['--source', 'codex-exec-json', '--first-token', '1s', '--', 'sleep', '600'])
+    await running.sees(/stale: codex-\d+ \(codex\): reason silence/)
+    running.process.kill('SIGTERM')
+    expect((await running.ended).code).toBe(128 + 15)
+  })
+})
+
+it.skipIf(!existsSync('/dev/full'))('output that was lost is no success', () => {
+  const command = '"$0" cli/main.ts run --store off -- echo hi > /dev/full'
+  const { status, stderr } = spawnSync('sh', ['-c', command, node], { cwd: root, encoding: 'utf8' })
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^turnwatch: stdout: ENOSPC.*\n$/)])
 })
 
 describe.concurrent('an agent that ends', () => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { agent, anonymous, claude, folder, metric, newPath, node, run, samples, trace } from './harness.ts'
@@ -138,14 +138,25 @@ describe.concurrent('the metrics file', () => {
     expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
-  it('that cannot be written is one line, and the agent goes on', async () => {
-    const { code, notes } = await run([
-      '--metrics-file',
-      join(newPath(), 'no', 'folder.prom'),
-      ...claude('init text result'),
-    ]).ended
-    expect(code).toBe(0)
-    expect(notes).toHaveLength(1)
-    expect(notes[0]).toContain('--metrics-file')
+  it('that must not be replaced, or has no folder, is bad input before the agent starts', async () => {
+    const link = newPath()
+    symlinkSync('/dev/null', link)
+    for (const file of [join(newPath(), 'no', 'folder.prom'), '/dev/null', link, folder, '']) {
+      const { code, notes } = await run(['--metrics-file', file, ...claude('init text result')]).ended
+      expect(code).toBe(2)
+      expect(notes).toHaveLength(1)
+      expect(notes[0]).toContain('--metrics-file')
+    }
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true)
+  })
+
+  it('behind a link is replaced there, and the link stays', async () => {
+    const metrics = newPath('.prom')
+    const link = newPath('.link')
+    writeFileSync(metrics, '')
+    symlinkSync(metrics, link)
+    await run(['--metrics-file', link, ...claude('init text result')]).ended
+    expect(metric(metrics, 'build_info')).toBe(1)
+    expect(lstatSync(link).isSymbolicLink()).toBe(true)
   })
 })

@@ -223,6 +223,14 @@ describe('a silence that was flagged', () => {
   })
 })
 
+it('turns that were killed while stale count among the next 200 that a quarantined silence has', () => {
+  const history = new History()
+  history.quarantine(30_000, 15_000)
+  for (let i = 0; i < 100; i++) history.add(0)
+  for (let i = 0; i < 100; i++) history.censor()
+  expect(history.quarantine(30_000, 15_000)).toBeNull()
+})
+
 describe('the window', () => {
   it('keeps the last 8 blocks of 500 turns, and the largest ever beside them', () => {
     const history = new History()

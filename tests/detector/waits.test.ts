@@ -21,7 +21,7 @@ const waiting = (host: WatchedHost) => host.watch.liveness('t').waiting?.reason 
 
 describe('a wait', () => {
   it.each(WAIT_REASONS)('for %s is shown, and never suspect', (reason) => {
-    const host = midStream().send(2000, waitStarts(reason, 'w')).run(5_000_000)
+    const host = midStream().send(2000, waitStarts(reason, 'w')).run(3_500_000)
     expect(host.log).toEqual([])
     expect(host.watch.liveness('t')).toMatchObject({
       state: 'waiting',
@@ -161,13 +161,17 @@ describe('an announced back-off', () => {
     expect(waiting(host.run(50_000))).toBeNull()
   })
 
-  it('without an announced end stays open until something ends it', () => {
-    expect(
-      waiting(
-        midStream()
-          .send(2000, waitStarts('retry'))
-          .run(20 * HOUR),
-      ),
-    ).toBe('retry')
+  it('without an announced end is held for an hour at most, and announced anew without one ends as it would have', () => {
+    const host = midStream().send(2000, waitStarts('retry'))
+    expect(waiting(host.run(HOUR + 11_000))).toBe('retry')
+    expect(waiting(host.run(HOUR + 12_000))).toBeNull()
+    const again = backOff(20_000).send(3000, waitStarts('retry', 'r'))
+    expect(waiting(again.run(29_999))).toBe('retry')
+    expect(waiting(again.run(30_000))).toBeNull()
+  })
+
+  it('of a reason that is none is no wait', () => {
+    const host = midStream().send(2000, waitStarts('lunch' as never))
+    expect(waiting(host.run(3000))).toBeNull()
   })
 })

@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+/** The least that `engines` allows. */
+const OLDEST_NODE = '22.16.0'
+
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'turnwatch-package-'))
 const installed = join(folder, 'node_modules', 'turnwatch')
@@ -69,6 +72,41 @@ describe('the package as published', () => {
     const run = node([tsc, ...options, 'uses.ts'])
     expect(run.stdout.split('\n').filter((line) => line.includes('turnwatch'))).toEqual([])
   })
+
+  it('its types need no types of Node', () => {
+    writeFileSync(join(folder, 'plain.ts'), "import { createTurnwatch } from 'turnwatch'\nvoid createTurnwatch()\n")
+    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+    const run = node([
+      tsc,
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--types',
+      '',
+      'plain.ts',
+    ])
+    expect(run.stdout).toBe('')
+  })
+
+  it('runs on the oldest Node that it says it does, store included', () => {
+    const older = join(folder, 'older')
+    mkdirSync(older)
+    writeFileSync(join(older, 'package.json'), '{}')
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', `node@${OLDEST_NODE}`], { cwd: older, stdio: 'ignore' })
+    const main = join(installed, 'dist', 'cli', 'main.js')
+    const old = (...args: string[]) =>
+      spawnSync(join(older, 'node_modules', '.bin', 'node'), args, { cwd: folder, encoding: 'utf8' })
+    expect(old('--version').stdout.trim()).toBe(`v${OLDEST_NODE}`)
+    expect(old(main, 'replay', '--check').stdout).toBe('56 of 56 as expected\n')
+    const traces = join(installed, 'examples', 'traces')
+    expect([
+      old(main, 'learn', '--store', 'old.db', traces).stderr,
+      old(main, 'thresholds', '--store', 'old.db').stdout,
+    ]).toEqual(['', expect.stringContaining('claude-opus-4-6')])
+  }, 180_000)
 
   it('its command replays its scenarios', () => {
     const run = node([join(installed, 'dist', 'cli', 'main.js'), 'replay', '--check'])

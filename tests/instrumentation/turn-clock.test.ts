@@ -19,8 +19,8 @@ class HandStamp implements StampClock {
   pauseEpoch = 0
   read(): void {}
 
-  readWallMs(): number {
-    return this.wallMs
+  wallAt(elapsedMs: number): number {
+    return this.wallMs - (this.elapsedMs - elapsedMs)
   }
 
   pass(ms: number): void {
@@ -54,9 +54,9 @@ describe('what it knows of a turn', () => {
       startedWallMs: 1000,
       durationMs: 0,
       eventCount: 0,
-      lastEventWallMs: 1000,
+      lastEventElapsedMs: 0,
       lastEventKind: 'turn.started',
-      lastProgressWallMs: null,
+      lastProgressElapsedMs: null,
       lastProgressKind: 'turn.started',
       firstTokenMs: null,
       maxGapMs: 0,
@@ -74,9 +74,9 @@ describe('what it knows of a turn', () => {
     stamped(10, { kind: 'side', what: 'usage' })
     expect(clock.read(turn)).toMatchObject({
       eventCount: 3,
-      lastEventWallMs: 1030,
+      lastEventElapsedMs: 30,
       lastEventKind: 'usage',
-      lastProgressWallMs: 1020,
+      lastProgressElapsedMs: 20,
       lastProgressKind: 'plan',
       firstTokenMs: 10,
     })
@@ -208,7 +208,12 @@ describe('rows', () => {
     expect(turn.slot).toBe(-1)
     const next = clock.begin({ ...identity, turnId: 'u' }, true)
     expect(next.slot).toBe(slot)
-    expect(clock.read(next)).toMatchObject({ eventCount: 0, firstTokenMs: null, maxGapMs: 0, lastProgressWallMs: null })
+    expect(clock.read(next)).toMatchObject({
+      eventCount: 0,
+      firstTokenMs: null,
+      maxGapMs: 0,
+      lastProgressElapsedMs: null,
+    })
     time.pass(100_000)
     clock.expireWaits()
     expect([clock.silenceMs(slot), clock.isCovered(slot), clock.longestMs(slot)]).toEqual([
@@ -234,6 +239,14 @@ describe('rows', () => {
     expect(clock.read(turn)).toMatchObject({ eventCount: 1, firstTokenMs: 1000 })
     expect(clock.high).toBe(1001)
   })
+})
+
+it('an attempt ends the model call that the wire showed begun', () => {
+  stamped(1, { kind: 'progress', what: 'model-call-start' })
+  stamped(1, { kind: 'wait.started', id: 'w', reason: 'background' })
+  expect(clock.isCovered(turn.slot)).toBe(false)
+  stamped(1, { kind: 'attempt.started' })
+  expect(clock.isCovered(turn.slot)).toBe(true)
 })
 
 describe('counts of events', () => {

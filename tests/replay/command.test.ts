@@ -61,6 +61,16 @@ describe('replay of a file that cannot be used', () => {
       ':4: timeline[1] goes back in time: 1 after 5',
     ],
     ['at.json', timeline({ at: 'soon', kind: 'host.poll' }), ':3: timeline.0.at: Invalid input'],
+    [
+      'name.json',
+      timeline({ at: 0, kind: 'turn.started', turn: 'A', model: 5 }),
+      ':3: timeline[0] has model 5, not a string',
+    ],
+    [
+      'often.json',
+      timeline({ every: 1e-6, from: 0, to: 1e9, kind: 'token', stream: 'text', turn: 'A' }),
+      ':3: timeline[0] repeats more than 10000000 times',
+    ],
     ['turn.json', timeline({ at: 0, kind: 'turn.started' }), ':3: timeline[0] has no turn'],
   ])('%s: one line with file and line number, the others still run, exit 2', (name, text, message) => {
     const path = file(name, text)

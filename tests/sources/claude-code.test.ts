@@ -136,20 +136,55 @@ describe('sub-agents', () => {
     expect(said).toEqual([
       started,
       's tool.started id=task1 name=Task',
-      'sub.s.task1 turn.started provider=claudeAgent model=haiku turn=task1 parent=s',
-      'sub.s.task1 token stream=text',
-      'sub.s.task1 tool.started id=inner name=Bash',
-      'sub.s.task1 tool.ended id=inner',
-      'sub.s.task1 token stream=text',
+      'sub.s.task1 turn.started provider=claudeAgent model=haiku parent=s turn=task1',
+      'sub.s.task1 token stream=text turn=task1',
+      'sub.s.task1 tool.started id=inner name=Bash turn=task1',
+      'sub.s.task1 tool.ended id=inner turn=task1',
+      'sub.s.task1 token stream=text turn=task1',
       's tool.ended id=task1',
-      'sub.s.task1 turn.ended outcome=completed',
+      'sub.s.task1 turn.ended outcome=completed turn=task1',
       's token stream=text',
       's turn.ended outcome=completed',
     ])
   })
 
+  it('may run sub-agents of their own, which end by a result inside them', () => {
+    const nested = { parent_tool_use_id: 'task2' }
+    const ends = lines(
+      read(NAME, [
+        init,
+        assistant([toolUse('task1', 'Task')]),
+        assistant([toolUse('task2', 'Task')], inside),
+        delta(nested),
+        toolResult('task2', {}, inside),
+        toolResult('task1'),
+        result(),
+      ]),
+    ).filter((line) => line.includes('turn.ended'))
+    expect(ends).toEqual([
+      'sub.s.task2 turn.ended outcome=completed turn=task2',
+      'sub.s.task1 turn.ended outcome=completed turn=task1',
+      's turn.ended outcome=completed',
+    ])
+  })
+
+  it('in the background name their turn, so that what comes after its end opens no other', () => {
+    const late = lines(
+      read(NAME, [init, assistant([toolUse('task1', 'Task')]), delta(inside), toolResult('task1'), delta(inside)]),
+    )
+    expect(late.slice(-2)).toEqual([
+      'sub.s.task1 turn.started provider=claudeAgent parent=s turn=task1',
+      'sub.s.task1 token stream=text turn=task1',
+    ])
+    expect(lines(read(NAME, [init, delta(inside), result(), delta(inside)])).at(-1)).toBe(
+      's turn.ended outcome=completed',
+    )
+  })
+
   it('end with their parent when no result comes', () => {
-    expect(lines(read(NAME, [init, delta(inside), result()])).at(-2)).toBe('sub.s.task1 turn.ended outcome=aborted')
+    expect(lines(read(NAME, [init, delta(inside), result()])).at(-2)).toBe(
+      'sub.s.task1 turn.ended outcome=aborted turn=task1',
+    )
   })
 })
 
@@ -182,6 +217,51 @@ describe('waits', () => {
       's wait.ended id=compaction',
       's wait.started id=auth reason=auth',
       's wait.ended id=auth',
+    ])
+  })
+
+  it('a tool call that comes with its result leaves nothing open', () => {
+    const whole = assistant([
+      { type: 'server_tool_use', id: 'w', name: 'web_search' },
+      { type: 'web_search_tool_result', tool_use_id: 'w' },
+      { type: 'text', text: 'found' },
+    ])
+    expect(lines(read(NAME, [init, whole])).filter((line) => line.includes('tool.started'))).toEqual([])
+  })
+
+  it('hooks between turns open none', () => {
+    const hook = (subtype: string) => ({ type: 'system', subtype, hook_id: 'h', session_id: 's' })
+    const turn = [init, hook('hook_started'), hook('hook_response'), result()]
+    expect(lines(read(NAME, [hook('hook_started'), hook('hook_response'), ...turn, hook('hook_started')]))).toEqual([
+      started,
+      's tool.started id=h',
+      's tool.ended id=h',
+      's turn.ended outcome=completed',
+    ])
+  })
+
+  it('the progress of a request of ours is no new attempt', () => {
+    const progress = { type: 'system', subtype: 'control_request_progress', session_id: 's' }
+    expect(lines(read(NAME, [init, assistant([toolUse('t')]), progress])).at(-1)).toBe('s tool.started id=t name=Bash')
+  })
+
+  it('an interrupted turn that fails was aborted', () => {
+    const interrupt = [{ type: 'control_request', request_id: 'x', request: { subtype: 'interrupt' } }, 'out']
+    const failed = result({ subtype: 'error_during_execution', is_error: true })
+    expect(lines(read(NAME, [init, interrupt, failed])).at(-1)).toBe('s turn.ended outcome=aborted')
+    expect(lines(read(NAME, [init, interrupt, failed, init, failed])).slice(-2)).toEqual([
+      's error message=the agent reported an error',
+      's turn.ended outcome=error',
+    ])
+  })
+
+  it('a prompt of ours is a request in the session of the agent, whatever session it names', () => {
+    const prompt = [{ type: 'user', session_id: 'default', message: { content: 'hi' } }, 'out']
+    expect(lines(read(NAME, [prompt, init, prompt, result(), prompt], { thread: 'T' }))).toEqual([
+      'T turn.requested',
+      'T turn.started provider=claudeAgent model=opus',
+      'T turn.ended outcome=completed',
+      'T turn.requested',
     ])
   })
 

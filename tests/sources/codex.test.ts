@@ -140,6 +140,15 @@ describe('codex app-server', () => {
     ])
   })
 
+  it('a prompt that the server refuses is no request any more, and a hook of the session is no turn', () => {
+    const prompt = [of('turn/start', { threadId: 'a' }, { id: 4 }), 'out']
+    const hook = of('hook/started', { threadId: 'a', turnId: null, run: { id: 'h' } })
+    expect(lines(read(NAME, [prompt, { id: 4, error: { message: 'busy' } }, hook]))).toEqual([
+      'a turn.requested',
+      'a error message=busy',
+    ])
+  })
+
   it('broadcasts speak for no turn, and content without a turn id is none', () => {
     const raws = [
       turnStarted('a', 't'),

@@ -66,6 +66,13 @@ describe('opencode serve', () => {
     expect(next(of('session.deleted'))).toEqual(['o exit'])
   })
 
+  it('a type that it does not know says nothing of a turn: all sessions share the stream', () => {
+    expect(read(NAME, [status('busy'), of('session.viewers.updated')]).at(-1)?.event).toEqual({
+      kind: 'side',
+      what: 'unknown',
+    })
+  })
+
   it('heartbeats and broadcasts speak for nobody', () => {
     const raws = [status('busy'), { type: 'server.heartbeat', properties: {} }, { type: 'new.thing', properties: {} }]
     expect(read(NAME, raws)).toHaveLength(1)

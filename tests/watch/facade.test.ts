@@ -207,6 +207,95 @@ describe('a handle', () => {
   })
 })
 
+describe('a start by the host and by the wire', () => {
+  it('of the same turn is one, whichever comes first', () => {
+    const { watch, pass } = host()
+    watch.observe('a', { kind: 'turn.started', turn: 't1' })
+    watch.observe('a', { kind: 'tool.started', id: 'x', turn: 't1' })
+    pass(1)
+    const turn = watch.startTurn({ threadId: 'a', turnId: 't1', provider: 'codex', model: 'm' })
+    expect(watch.liveness('a')).toMatchObject({ state: 'tool', turn: { turnId: 't1', provider: 'codex', model: 'm' } })
+    turn.observe({ kind: 'turn.ended', outcome: 'completed' })
+    expect(value(watch, 'turns_ended_total', { provider: 'codex', outcome: 'completed' })).toBe(1)
+    expect(value(watch, 'turns_ended_total', { provider: 'codex', outcome: 'aborted' })).toBe(0)
+  })
+
+  it('of a turn that has ended is none', () => {
+    const { watch, pass } = host()
+    watch.observe('a', { kind: 'turn.started', turn: 't1', provider: 'p', model: 'm' })
+    watch.observe('a', { kind: 'turn.ended', turn: 't1', outcome: 'completed' })
+    const late = watch.startTurn({ threadId: 'a', turnId: 't1', provider: 'p', model: 'm' })
+    late.observe(TEXT)
+    pass(500)
+    expect(watch.liveness('a')).toMatchObject({ state: 'ended', turn: null, stale: false })
+    expect(value(watch, 'events_total', { class: 'after-end' })).toBe(1)
+  })
+
+  it('an unnamed turn takes the first id that the wire names, of an error or end too', () => {
+    const { watch } = host()
+    const turn = watch.startTurn({ threadId: 'a', provider: 'p', model: 'm' })
+    turn.observe({ kind: 'error', turn: 't9', message: 'overloaded' })
+    expect(watch.liveness('a')).toMatchObject({ stale: true, reason: 'provider-error', turn: { turnId: 't9' } })
+    watch.observe('a', { kind: 'turn.ended', turn: 't9', outcome: 'error' })
+    expect(watch.liveness('a').state).toBe('ended')
+  })
+
+  it('counts under the model that the wire names later', () => {
+    const { watch, pass } = host()
+    watch.startTurn({ threadId: 'a', provider: 'claudeAgent' })
+    pass(2)
+    watch.observe('a', { kind: 'turn.started', provider: 'claudeAgent', model: 'opus' })
+    watch.observe('a', TEXT)
+    expect(value(watch, 'turns_started_total', { model: 'opus' })).toBe(1)
+    expect(value(watch, 'turns_started_total', { model: '' })).toBe(0)
+    watch.startTurn({ threadId: 'b', provider: 'codex' })
+    watch.startTurn({ threadId: 'c', provider: 'codex' }).observe({ kind: 'turn.ended', outcome: 'aborted' })
+    expect(value(watch, 'turns_started_total', { provider: 'codex', model: '' })).toBe(1)
+    pass(11)
+    expect(value(watch, 'turns_started_total', { provider: 'codex', model: '' })).toBe(2)
+  })
+})
+
+describe('events that no wire should send', () => {
+  it('break no scrape and leave no turn behind', () => {
+    const { watch } = host()
+    const turn = watch.startTurn({ threadId: 'a', provider: 'p', model: 'm' })
+    turn.observe({ kind: 'wait.started', id: 'w', reason: 'lunch' as never })
+    turn.observe({ kind: 'turn.started', model: 5 as never, provider: {} as never })
+    expect(watch.liveness('a')).toMatchObject({ state: 'running', waiting: null, turn: { provider: 'p', model: 'm' } })
+    expect(() => watch.metrics()).not.toThrow()
+    turn.observe({ kind: 'turn.ended', outcome: 'failed' as never })
+    expect(watch.liveness('a').state).toBe('ended')
+    expect(value(watch, 'turns_ended_total', { outcome: 'error' })).toBe(1)
+  })
+})
+
+describe('a step of the wall clock', () => {
+  it('is no silence on the route', () => {
+    const { watch, pass, virtual } = host()
+    watch.startTurn({ threadId: 'a' }).observe(TEXT)
+    pass(2)
+    virtual.stepWallClock(3_600_000)
+    expect(watch.liveness('a')).toMatchObject({
+      now: '1970-01-01T01:00:02.000Z',
+      lastStreamAt: '1970-01-01T01:00:00.000Z',
+      silenceMs: 2000,
+    })
+    virtual.stepWallClock(-7_200_000)
+    expect(watch.liveness('a').silenceMs).toBe(2000)
+  })
+})
+
+describe('a request that no turn follows', () => {
+  it('is over when the thread says so', () => {
+    const { watch } = host()
+    watch.observe('a', { kind: 'turn.requested' })
+    watch.observe('a', { kind: 'error', message: 'refused' })
+    expect(watch.liveness('a').state).toBe('idle')
+    expect(value(watch, 'turns_not_started')).toBe(0)
+  })
+})
+
 describe('threads that ended', () => {
   it('keep their last known state, bounded in number', () => {
     const { watch, pass } = host({ keepThreads: 3 })
@@ -248,6 +337,34 @@ describe('threads that ended', () => {
     })
     watch.startTurn({ threadId: 'a' })
     expect(watch.liveness('a')).toMatchObject({ state: 'running', stale: false, reason: null, staleSince: null })
+  })
+})
+
+describe('gaps', () => {
+  it('are summed up by model and phase, those of open tools left out', () => {
+    const { watch, pass } = host()
+    const turn = watch.startTurn({ threadId: 'a', provider: 'p', model: 'm' })
+    pass(2)
+    for (let i = 0; i < 99; i++) turn.observe(TEXT)
+    pass(4)
+    turn.observe({ kind: 'tool.started', id: 't' })
+    pass(500)
+    turn.observe({ kind: 'tool.ended', id: 't' })
+    pass(3)
+    turn.observe(TEXT)
+    expect(watch.gaps()).toEqual([
+      { provider: 'p', model: 'm', phase: 'first-token', count: 1, p50Ms: 1500, p99Ms: 1990, largestMs: 2000 },
+      { provider: 'p', model: 'm', phase: 'after-tool', count: 1, p50Ms: 2750, p99Ms: 2995, largestMs: 3000 },
+      {
+        provider: 'p',
+        model: 'm',
+        phase: 'mid-stream',
+        count: 99,
+        p50Ms: expect.closeTo(5, 0),
+        p99Ms: expect.closeTo(2515),
+        largestMs: 4000,
+      },
+    ])
   })
 })
 
