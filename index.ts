@@ -22,5 +22,5 @@ export {
   type TurnHandle,
   type TurnOptions,
   type Turnwatch,
-  type TurnwatchOptions,
 } from './turnwatch.ts'
+export type { TurnwatchOptions } from './turnwatch-options.ts'

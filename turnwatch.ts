@@ -3,53 +3,26 @@
 /** The facade: what a host embeds. Joins the detector with threads, listeners, storage and the notifier. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Detector, type DetectorSink, type VerifyAnswer } from './detector/detector.ts'
+import { Detector, type DetectorSink } from './detector/detector.ts'
 import type { EndedTurn } from './detector/ended-turn.ts'
 import type { ThresholdRow } from './detector/learning.ts'
-import { type Clock, type ObservedClock, TICK_MS } from './detector/observed-clock.ts'
+import { type Clock, TICK_MS } from './detector/observed-clock.ts'
 import { ProcessWatch } from './detector/process-watch.ts'
-import type { SampleStore } from './detector/sample-store.ts'
 import { SampleWriter } from './detector/sample-writer.ts'
 import type { FaultPlace, SelfCounters } from './detector/self-counters.ts'
-import { type ThreadPast, Threads, type TurnStart } from './detector/threads.ts'
-import { CONFIRM, PRESETS, type ThresholdOptions } from './detector/thresholds.ts'
+import { Threads, type TurnStart } from './detector/threads.ts'
 import type { Verdict } from './detector/verdict.ts'
 import { type Outcome, PHASES, type Phase, parentOfThread, type TurnEvent } from './instrumentation/events.ts'
 import { collectMetrics, type PerThreadSeries } from './instrumentation/metrics/collect.ts'
 import type { Family } from './instrumentation/metrics/family.ts'
 import type { Turn } from './instrumentation/turn.ts'
 import { isoTime, type TurnStats, turnStats } from './instrumentation/turn-stats.ts'
-import type { PrismLiveness, ThreadState } from './liveness/prism.ts'
+import { livenessOfThread, livenessOfTurn, risk } from './liveness/describe.ts'
+import type { PrismLiveness } from './liveness/prism.ts'
 import { type StaleMessage, staleMessage } from './notifier/message.ts'
 import { packageVersion } from './package-root.ts'
 import { systemClock } from './system-clock.ts'
-
-export interface TurnwatchOptions {
-  /** Hears of every fault of ours, of a listener, a callback or the store, in one line. @default prints to stderr */
-  readonly onError?: (fault: Error) => void
-  /** Where samples survive a restart, see `sqliteStore`. @default memory only */
-  readonly store?: SampleStore
-  /** Preset and defaults. @default the preset `standard` with 120 s to the first token, 90 s afterwards */
-  readonly thresholds?: ThresholdOptions
-  /** Told of each stale episode once. A throw or rejection is counted and reported. */
-  readonly notify?: (message: StaleMessage) => void | Promise<void>
-  /** Asked once when a turn becomes suspect; `no` restarts its silence. No answer within 1 s counts as `still`. */
-  readonly verify?: (suspicion: Verdict) => VerifyAnswer | Promise<VerifyAnswer>
-  /** The thread that started another. @default `sub.<parent>.<suffix>` */
-  readonly parentOf?: (threadId: string) => string | null
-  /** Threads that the host shows as running; those whose turn has ended are counted as unsettled. */
-  readonly runningThreads?: () => Iterable<string>
-  /** Threads without a running turn that are remembered. @default 10000 */
-  readonly keepThreads?: number
-  /** How long they are. @default 86400000 (24 h) */
-  readonly keepThreadsMs?: number
-  /** A turn without any event for this long ends `lost`. @default 86400000 (24 h) */
-  readonly lostAfterMs?: number
-  /** A turn whose provider is gone ends `lost` after this long without an end. @default 60000 */
-  readonly lostAfterExitMs?: number
-  /** @default the clocks of this machine */
-  readonly clock?: Clock
-}
+import { refuseBadOptions, type TurnwatchOptions } from './turnwatch-options.ts'
 
 export interface TurnOptions extends TurnStart {
   /** The provider's process: when it is gone, the turn is `provider-dead`. */
@@ -255,18 +228,18 @@ export class Turnwatch implements AsyncDisposable {
   liveness(threadId: string): PrismLiveness {
     this.#detector.time.read()
     const turn = this.#threads.running.get(threadId)
-    const past = this.#threads.past.get(threadId)
-    return turn ? this.#livenessOfRunning(turn) : this.#livenessOfPast(threadId, past)
+    if (turn) return livenessOfTurn(this.#detector, turn, this.#told(threadId))
+    return livenessOfThread(this.#detector, this.#threads, threadId, this.#told(threadId))
   }
 
   /** The liveness of every thread that has a running turn or waits for one, riskiest first. */
   threads(): PrismLiveness[] {
     this.#detector.time.read()
-    const rows = [...this.#threads.running.values()].map((turn) => this.#livenessOfRunning(turn))
-    for (const past of this.#threads.past.values()) {
-      if (past.requestedAtWallMs !== null && !this.#threads.running.has(past.threadId)) {
-        rows.push(this.#livenessOfPast(past.threadId, past))
-      }
+    const { running, past } = this.#threads
+    const rows = [...running.values()].map((turn) => livenessOfTurn(this.#detector, turn, this.#told(turn.threadId)))
+    for (const { threadId, requestedAtWallMs } of past.values()) {
+      if (requestedAtWallMs === null || running.has(threadId)) continue
+      rows.push(livenessOfThread(this.#detector, this.#threads, threadId, this.#told(threadId)))
     }
     return rows.sort((a, b) => risk(b) - risk(a))
   }
@@ -418,127 +391,8 @@ export class Turnwatch implements AsyncDisposable {
     }
   }
 
-  #livenessOfRunning(turn: Turn): PrismLiveness {
-    const { turns, time } = this.#detector
-    const facts = turns.read(turn)
-    const threshold = this.#detector.thresholdOf(turn)
-    const episode = this.#detector.episodeOf(turn)
-    const tool = turn.oldestTool()
-    const wait = turn.oldestWait()
-    return {
-      threadId: turn.threadId,
-      now: isoTime(time.wallMs),
-      ...lastStreamFields(time, facts.lastEventElapsedMs),
-      openTool: tool
-        ? { itemId: tool.id, itemType: tool.name ?? 'tool', title: tool.name, startedAt: isoTime(tool.startedWallMs) }
-        : null,
-      turn: {
-        turnId: turn.turnId,
-        provider: turn.provider,
-        model: turn.model,
-        startedAt: isoTime(facts.startedWallMs),
-        eventCount: facts.eventCount,
-      },
-      stale: episode !== null,
-      staleSince: episode ? isoTime(episode.staleSinceWallMs) : null,
-      ...thresholdFields(threshold),
-      reason: episode?.reason ?? null,
-      state: this.#stateOf(turn),
-      phase: threshold.phase,
-      waiting: wait ? { reason: wait.reason, id: wait.id, since: isoTime(wait.sinceWallMs) } : null,
-      lastProgressAt: timeOf(time, facts.lastProgressElapsedMs),
-      progressSilenceMs: Math.round(turns.silenceMs(turn.slot)),
-      episode: this.#detector.episodes(turn),
-      parentThreadId: turn.parentThreadId,
-      messages: [...(this.#messages.get(turn.threadId) ?? [])],
-    }
-  }
-
-  #stateOf(turn: Turn): ThreadState {
-    const state = this.#detector.stateOf(turn)
-    if (state !== 'running') return state
-    if (!this.#detector.turns.isCovered(turn.slot)) return 'running'
-    return turn.oldestTool() === null ? 'waiting' : 'tool'
-  }
-
-  #livenessOfPast(threadId: string, past: ThreadPast | undefined): PrismLiveness {
-    const { time, learning } = this.#detector
-    const last = past?.last ?? null
-    const requested = past?.requestedAtWallMs ?? null
-    const thresholdMs = learning.unknownThresholdMs()
-    return {
-      threadId,
-      now: isoTime(time.wallMs),
-      ...(last ? lastStreamFields(time, last.lastEventElapsedMs) : { lastStreamAt: null, silenceMs: null }),
-      openTool: null,
-      turn: null,
-      stale: last?.failed != null,
-      staleSince: last?.staleSinceWallMs == null ? null : isoTime(last.staleSinceWallMs),
-      ...thresholdFields(last?.threshold ?? { thresholdMs, thresholdSource: 'default', samples: 0 }),
-      reason: last?.failed ?? null,
-      state: requested !== null ? 'requested' : last ? 'ended' : 'idle',
-      phase: null,
-      waiting: null,
-      lastProgressAt: timeOf(time, last?.lastProgressElapsedMs ?? null),
-      progressSilenceMs: null,
-      episode: last?.episode ?? 0,
-      parentThreadId: last?.stats.parentThreadId ?? this.#threads.parentOf(threadId),
-      messages: [...(this.#messages.get(threadId) ?? [])],
-    }
-  }
-}
-
-/** From real time, so that a step of the wall clock is no silence. */
-function lastStreamFields(time: ObservedClock, elapsedMs: number) {
-  return { lastStreamAt: timeOf(time, elapsedMs), silenceMs: Math.max(0, Math.round(time.elapsedMs - elapsedMs)) }
-}
-
-function timeOf(time: ObservedClock, elapsedMs: number | null): string | null {
-  return elapsedMs === null ? null : isoTime(time.wallAt(elapsedMs))
-}
-
-function thresholdFields(row: Pick<ThresholdRow, 'thresholdMs' | 'thresholdSource' | 'samples'>) {
-  return {
-    // JSON has no infinity; a threshold that is switched off is the largest safe integer.
-    thresholdMs: Math.min(row.thresholdMs, Number.MAX_SAFE_INTEGER),
-    thresholdSource: row.thresholdSource,
-    confirmMs: Math.min(row.thresholdMs * (CONFIRM - 1), Number.MAX_SAFE_INTEGER),
-    samples: row.samples,
-  }
-}
-
-/** Stale first, then suspect, then by the share of the threshold that the silence has used up. */
-function risk(thread: PrismLiveness): number {
-  const share = (thread.progressSilenceMs ?? 0) / Math.max(1, thread.thresholdMs)
-  return (thread.state === 'stale' ? 1e6 : thread.state === 'suspect' ? 1e3 : 0) + Math.min(share, 999)
-}
-
-function refuseBadOptions(options: TurnwatchOptions): void {
-  const { preset, ...defaults } = options.thresholds ?? {}
-  if (preset !== undefined && !PRESETS.includes(preset)) {
-    throw new TypeError(`thresholds.preset: ${JSON.stringify(preset)} is none of ${PRESETS.join(', ')}`)
-  }
-  const durations = {
-    'thresholds.firstTokenMs': defaults.firstTokenMs,
-    'thresholds.midStreamMs': defaults.midStreamMs,
-    'thresholds.afterToolMs': defaults.afterToolMs,
-    keepThreadsMs: options.keepThreadsMs,
-    lostAfterMs: options.lostAfterMs,
-    lostAfterExitMs: options.lostAfterExitMs,
-  }
-  for (const [name, value] of Object.entries(durations)) {
-    if (value !== undefined && !(typeof value === 'number' && value > 0)) {
-      throw new RangeError(`${name}: ${JSON.stringify(value) ?? value} is not a positive number of ms`)
-    }
-  }
-  if (options.keepThreads !== undefined && !(Number.isInteger(options.keepThreads) && options.keepThreads >= 0)) {
-    throw new RangeError(`keepThreads: ${options.keepThreads} is not a whole number of threads`)
-  }
-  for (const name of ['onError', 'notify', 'verify', 'parentOf', 'runningThreads'] as const) {
-    const value = options[name]
-    if (value !== undefined && typeof value !== 'function') {
-      throw new TypeError(`${name}: ${JSON.stringify(value)} is not a function`)
-    }
+  #told(threadId: string): PrismLiveness['messages'] {
+    return [...(this.#messages.get(threadId) ?? [])]
   }
 }
 

@@ -9,13 +9,15 @@ import type { Turn, TurnIdentity } from '../instrumentation/turn.ts'
 import { FIRST_SIGN, NO_SIGN, TurnClock, wider } from '../instrumentation/turn-clock.ts'
 import { type Resolution, type StaleReason, TurnCounters } from '../instrumentation/turn-counters.ts'
 import { COVERED, MODEL_ROW, PHASE, ROW_SIZE, SILENCE_FROM } from '../instrumentation/turn-rows.ts'
-import { isoTime, type Sample, samplesOf, type TurnStats, turnStats } from '../instrumentation/turn-stats.ts'
+import { type Sample, samplesOf, turnStats } from '../instrumentation/turn-stats.ts'
 import type { EndedTurn } from './ended-turn.ts'
 import { Learning, type ThresholdRow } from './learning.ts'
+import { learnFrom } from './lesson.ts'
 import { type Clock, ObservedClock, TICK_MS } from './observed-clock.ts'
 import { type FaultPlace, SelfCounters } from './self-counters.ts'
 import { CONFIRM, type ThresholdOptions } from './thresholds.ts'
-import type { Verdict } from './verdict.ts'
+import { newTrouble, type Trouble } from './trouble.ts'
+import { describe, type Verdict } from './verdict.ts'
 
 /** After a wake no silence is judged for this long: surviving connections retransmit within it (Linux: 120 s). */
 const WAKE_GRACE_MS = 130_000
@@ -63,29 +65,6 @@ export interface DetectorSink {
   ended(turn: Turn, ended: EndedTurn): void
   learned(samples: readonly Sample[]): void
   fault(where: FaultPlace, error: unknown): void
-}
-
-/** What only turns in trouble have. */
-interface Trouble {
-  episode: number
-  reason: StaleReason
-  /** The reason that opened the episode. */
-  openedBy: StaleReason
-  openedPhase: number
-  /** The threshold that opened the episode. */
-  openedRow: ThresholdRow | null
-  staleSince: number
-  staleSinceWallMs: number
-  /** Phases in which the turn was stale by silence, as bits. */
-  stalePhases: number
-  everStale: boolean
-  goneAt: number | null
-  interruptAt: number | null
-  errorMessage: string | null
-  /** Observed ms at which `verify` was asked and has not answered; null otherwise. */
-  verifyAskedAt: number | null
-  /** Tells one suspicion from the next. */
-  suspicion: number
 }
 
 export class Detector {
@@ -213,7 +192,7 @@ export class Detector {
     const counters = this.counters.at(key)
     counters.ended[outcome]++
     counters.durations[outcome].observe(stats.durationMs / 1000)
-    const learned = this.#learn(turn, stats, trouble)
+    const learned = learnFrom(this.learning, turns, turn, stats, trouble, this.#state[slot] === STALE)
     const facts = turns.read(turn)
     const flagged = this.#state[slot] === STALE && trouble && trouble.reason !== 'silence' ? trouble : null
     const failed = outcome === 'error' || outcome === 'lost' ? flagged : null
@@ -508,76 +487,15 @@ export class Detector {
     }
   }
 
-  /** What the end of a turn teaches: samples if it was healthy, quarantine if it recovered, nothing if it was killed. */
-  #learn(turn: Turn, stats: TurnStats, trouble: Trouble | undefined): Sample[] {
-    const { slot } = turn
-    const key = this.turns.keyAt(slot)
-    const { provider, model } = this.turns.keys.at(key)
-    const longest = this.turns.longestMs(slot)
-    const learned: Sample[] = []
-    const isNew = this.learning.isNew(stats.id)
-    const take = (phase: number, silenceMs: number) => {
-      if (!isNew) return
-      this.learning.add(key * 3 + phase, silenceMs)
-      learned.push({ id: stats.id, provider, model, phase: PHASES[phase] as (typeof PHASES)[number], silenceMs })
-    }
-    const completed = stats.outcome === 'completed' && stats.timeToFirstTokenMs !== null
-    if (completed && !trouble?.everStale) {
-      for (let phase = 0; phase < PHASES.length; phase++) {
-        const silenceMs = longest[phase]
-        if (typeof silenceMs === 'number') take(phase, silenceMs)
-      }
-      return learned
-    }
-    for (let phase = 0; phase < PHASES.length; phase++) {
-      if (!trouble || (trouble.stalePhases & (1 << phase)) === 0) continue
-      const row = key * 3 + phase
-      const silenceMs = longest[phase]
-      if (completed && typeof silenceMs === 'number') {
-        const confirmed = this.learning.quarantine(row, silenceMs)
-        if (confirmed !== null) take(phase, confirmed)
-      } else if (this.#state[slot] === STALE && trouble.openedPhase === phase) {
-        this.learning.censor(row)
-      }
-    }
-    return learned
-  }
-
   #observeFirstToken(turn: Turn): void {
     const { firstTokenMs } = this.turns.read(turn)
     this.counters.at(this.turns.keyAt(turn.slot)).firstToken.observe((firstTokenMs ?? 0) / 1000)
   }
 
   #verdict(turn: Turn, verdict: Verdict['verdict'], reason: StaleReason, silenceMs: number): Verdict {
-    const { slot } = turn
-    const facts = this.turns.read(turn)
-    const trouble = this.#trouble[slot]
+    const trouble = this.#trouble[turn.slot]
     const row = (verdict === 'recovered' ? trouble?.openedRow : null) ?? this.thresholdOf(turn)
-    const tool = turn.oldestTool()
-    const lastProgressMs = facts.lastProgressElapsedMs
-    return {
-      verdict,
-      threadId: turn.threadId,
-      turnId: turn.turnId,
-      parentThreadId: turn.parentThreadId,
-      provider: turn.provider,
-      model: turn.model,
-      episode: trouble?.episode ?? 0,
-      reason,
-      phase: row.phase,
-      preset: this.learning.preset,
-      thresholdMs: row.thresholdMs,
-      thresholdSource: row.thresholdSource,
-      samples: row.samples,
-      silenceMs: Math.round(silenceMs),
-      at: isoTime(this.time.wallMs),
-      lastEventAt: isoTime(this.time.wallAt(facts.lastEventElapsedMs)),
-      lastEventKind: facts.lastEventKind,
-      lastProgressAt: lastProgressMs === null ? null : isoTime(this.time.wallAt(lastProgressMs)),
-      lastProgressKind: facts.lastProgressKind,
-      open: tool ? (tool.name ?? tool.id) : (turn.oldestWait()?.reason ?? null),
-      errorMessage: trouble?.errorMessage ?? null,
-    }
+    return describe(this.turns, turn, trouble, row, { verdict, reason, silenceMs, preset: this.learning.preset })
   }
 
   /** Counts a fault and passes it on. */
@@ -605,22 +523,7 @@ export class Detector {
   }
 
   #troubleOf(slot: number): Trouble {
-    this.#trouble[slot] ??= {
-      episode: 0,
-      reason: 'silence',
-      openedBy: 'silence',
-      openedPhase: 0,
-      openedRow: null,
-      staleSince: 0,
-      staleSinceWallMs: 0,
-      stalePhases: 0,
-      everStale: false,
-      goneAt: null,
-      interruptAt: null,
-      errorMessage: null,
-      verifyAskedAt: null,
-      suspicion: 0,
-    }
+    this.#trouble[slot] ??= newTrouble()
     return this.#trouble[slot]
   }
 

@@ -3,7 +3,7 @@
  * it tells sleep, pauses and late ticks apart, the same way on every platform.
  */
 
-import type { StampClock } from '../instrumentation/turn-clock.ts'
+import type { StampClock } from '../instrumentation/stamp-clock.ts'
 
 /** The clocks of the host. Everything in the detector takes time from here. */
 export interface Clock {

@@ -1,8 +1,13 @@
 /** What the detector says of a turn. */
 
 import type { Phase } from '../instrumentation/events.ts'
+import type { Turn } from '../instrumentation/turn.ts'
+import type { TurnClock } from '../instrumentation/turn-clock.ts'
 import type { StaleReason } from '../instrumentation/turn-counters.ts'
+import { isoTime } from '../instrumentation/turn-stats.ts'
+import type { ThresholdRow } from './learning.ts'
 import type { Preset, ThresholdSource } from './thresholds.ts'
+import type { Trouble } from './trouble.ts'
 
 export interface Verdict {
   readonly verdict: 'suspect' | 'stale' | 'recovered'
@@ -38,4 +43,40 @@ export interface Verdict {
 /** The idempotency key of a stale episode. */
 export function episodeKey(verdict: Pick<Verdict, 'threadId' | 'turnId' | 'episode'>): string {
   return `stale/${verdict.threadId}/${verdict.turnId}/${verdict.episode}`
+}
+
+/** What is said of a turn now, by the threshold in `row`. */
+export function describe(
+  turns: TurnClock,
+  turn: Turn,
+  trouble: Trouble | undefined,
+  row: ThresholdRow,
+  said: Pick<Verdict, 'verdict' | 'reason' | 'silenceMs' | 'preset'>,
+): Verdict {
+  const facts = turns.read(turn)
+  const tool = turn.oldestTool()
+  const lastProgressMs = facts.lastProgressElapsedMs
+  return {
+    verdict: said.verdict,
+    threadId: turn.threadId,
+    turnId: turn.turnId,
+    parentThreadId: turn.parentThreadId,
+    provider: turn.provider,
+    model: turn.model,
+    episode: trouble?.episode ?? 0,
+    reason: said.reason,
+    phase: row.phase,
+    preset: said.preset,
+    thresholdMs: row.thresholdMs,
+    thresholdSource: row.thresholdSource,
+    samples: row.samples,
+    silenceMs: Math.round(said.silenceMs),
+    at: isoTime(turns.time.wallMs),
+    lastEventAt: isoTime(turns.time.wallAt(facts.lastEventElapsedMs)),
+    lastEventKind: facts.lastEventKind,
+    lastProgressAt: lastProgressMs === null ? null : isoTime(turns.time.wallAt(lastProgressMs)),
+    lastProgressKind: facts.lastProgressKind,
+    open: tool ? (tool.name ?? tool.id) : (turn.oldestWait()?.reason ?? null),
+    errorMessage: trouble?.errorMessage ?? null,
+  }
 }

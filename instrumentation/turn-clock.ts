@@ -6,6 +6,7 @@
 import { PHASES, type Phase, type TurnEvent, UNKNOWN, WAIT_REASONS, type WaitReason } from './events.ts'
 import { GapHistogram } from './gap-histogram.ts'
 import { ModelKeys } from './model-keys.ts'
+import type { StampClock } from './stamp-clock.ts'
 import { type OpenWait, Turn, type TurnIdentity } from './turn.ts'
 import {
   ATTEMPTS,
@@ -30,20 +31,6 @@ import {
 export const FIRST_TOKEN = 0
 export const AFTER_TOOL = 1
 export const MID_STREAM = 2
-
-/** What turns are stamped with. `read()` takes the time; the fields hold it until the next call. */
-export interface StampClock {
-  read(): void
-  /** Observed ms: stands still while this process could not have read events. */
-  readonly now: number
-  /** The wall clock now in epoch ms, whenever `read` was: for display, and for times that a wire announces. */
-  readonly wallMs: number
-  wallAt(elapsedMs: number): number
-  /** Real ms that passed, sleep included; steps of the wall clock do not move it. */
-  readonly elapsedMs: number
-  /** Rises with every pause; a gap that saw it rise gives no sample. */
-  readonly pauseEpoch: number
-}
 
 /** Attempts in a row without progress that may restart the silence. */
 const MAX_ATTEMPTS = 10

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { History } from '../../detector/history.ts'
 import type { Phase, TurnEvent } from '../../instrumentation/events.ts'
-import type { TurnwatchOptions } from '../../turnwatch.ts'
+import type { TurnwatchOptions } from '../../turnwatch-options.ts'
 import { completed, exit, healthyRecords, started, token, toolEnds, toolStarts, WatchedHost } from './watched-host.ts'
 
 /** What was learned of `codex` and `m`: samples and the largest in s, in a phase. */

@@ -3,7 +3,8 @@
 import type { Verdict } from '../../detector/verdict.ts'
 import { VirtualHost, type VirtualHostOptions } from '../../hosts/replay/virtual-host.ts'
 import type { TurnEvent } from '../../instrumentation/events.ts'
-import { createTurnwatch, type TurnEnded, type Turnwatch, type TurnwatchOptions } from '../../turnwatch.ts'
+import { createTurnwatch, type TurnEnded, type Turnwatch } from '../../turnwatch.ts'
+import type { TurnwatchOptions } from '../../turnwatch-options.ts'
 
 export const token: TurnEvent = { kind: 'token', stream: 'text' }
 export const side: TurnEvent = { kind: 'side', what: 'ping' }

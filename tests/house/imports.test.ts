@@ -13,7 +13,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   notifier: ['instrumentation', 'detector', 'notifier'],
   storage: ['instrumentation', 'detector', 'notifier', 'storage'],
   liveness: ['instrumentation', 'detector', 'notifier', 'liveness', 'facade'],
-  facade: ['instrumentation', 'detector', 'notifier', 'storage', 'liveness/prism.ts', 'facade'],
+  facade: ['instrumentation', 'detector', 'notifier', 'storage', 'liveness/prism.ts', 'liveness/describe.ts', 'facade'],
   hosts: ['instrumentation', 'detector', 'notifier', 'storage', 'liveness', 'facade', 'hosts'],
   cli: ['instrumentation', 'detector', 'notifier', 'storage', 'liveness', 'facade', 'hosts', 'cli'],
 }

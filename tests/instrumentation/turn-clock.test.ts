@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { TurnEvent } from '../../instrumentation/events.ts'
+import type { StampClock } from '../../instrumentation/stamp-clock.ts'
 import type { Turn } from '../../instrumentation/turn.ts'
 import {
   AFTER_TOOL,
@@ -8,7 +9,6 @@ import {
   FIRST_TOKEN,
   MID_STREAM,
   NO_SIGN,
-  type StampClock,
   TurnClock,
 } from '../../instrumentation/turn-clock.ts'
 

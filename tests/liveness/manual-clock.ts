@@ -1,7 +1,8 @@
 /** A clock that moves when a test moves it, and a watch that ticks with it. */
 
 import type { Clock } from '../../detector/observed-clock.ts'
-import { createTurnwatch, type Turnwatch, type TurnwatchOptions } from '../../turnwatch.ts'
+import { createTurnwatch, type Turnwatch } from '../../turnwatch.ts'
+import type { TurnwatchOptions } from '../../turnwatch-options.ts'
 
 class ManualClock implements Clock {
   mono = 1000
