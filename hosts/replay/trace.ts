@@ -68,6 +68,12 @@ function parseLine(where: string, row: string): TraceLine {
   return { t, wallMs: Number.isNaN(wallMs) ? null : wallMs, direction: dir ?? 'in', event }
 }
 
+/** Where nothing tells what the wall clock showed, an announced end is no time that can be waited for. */
+function withoutDate(event: TurnEvent): TurnEvent {
+  const isDate = event.kind === 'wait.started' && event.until !== undefined && event.until > EPOCH_MS
+  return isDate ? { kind: 'attempt.started' } : event
+}
+
 /** Some wires date their own events in epoch ms. */
 function timestampOf(event: unknown): number {
   if (typeof event !== 'object' || event === null) return Number.NaN
@@ -125,7 +131,7 @@ function runTrace(trace: Trace, options: TraceOptions): { log: ReplayLog; watch:
     ...(options.thread === undefined ? {} : { thread: options.thread }),
     onUnclassified: watch.unclassified,
   })
-  const emit = (thread: string, event: TurnEvent) => watch.observe(thread, event)
+  const emit = (thread: string, event: TurnEvent) => watch.observe(thread, dated ? event : withoutDate(event))
   host.schedule(
     trace.lines.map(({ t, event, direction }) => ({ due: t, act: () => source.read(event, emit, direction) })),
   )

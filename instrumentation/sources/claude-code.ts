@@ -141,7 +141,9 @@ export class ClaudeCodeSource implements Source {
       emit(thread, contentEvent(raw, found))
       return
     }
-    for (const event of plainEvents(raw, found, this.#wallMs(), toolStarts(raw, found))) emit(thread, event)
+    const tools = toolStarts(raw, found)
+    if (tools?.length === 0) emit(thread, TOKEN['tool-args'])
+    for (const event of plainEvents(raw, found, this.#wallMs(), tools)) emit(thread, event)
   }
 
   /** Each of its events names its turn, so that one which comes after its end opens no other. */

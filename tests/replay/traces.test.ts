@@ -135,3 +135,11 @@ it('several turns of one process each get their own events', () => {
     ['s', 'completed', 400, 800, 5],
   ])
 })
+
+it('an announced retry in a recording that has no dates is a new attempt, not an hour of patience', () => {
+  const status = (t: number, more: object) =>
+    JSON.stringify({ t, event: { type: 'session.status', properties: { sessionID: 's', status: more } } })
+  const text = [status(0, { type: 'busy' }), status(1000, { type: 'retry', next: 1_796_028_569_000 })].join('\n')
+  const { verdicts } = replayTrace('', parseTrace('x.jsonl', text), { untilMs: 400_000 })
+  expect(brief(verdicts)).toEqual([['stale', 'silence', 'first-token', 152_000]])
+})
