@@ -90,6 +90,8 @@ export class Detector {
   #attention = new Uint8Array(0)
   readonly #trouble: (Trouble | undefined)[] = []
   readonly #gone = new Set<Turn>()
+  /** Turns on wires that show tools only when they are finished. */
+  readonly #blind = new Set<Turn>()
   /** Turns whose model is not known yet, and since when: their start is not counted yet. */
   readonly #unnamed = new Map<Turn, number>()
   /** Turns over their threshold at this tick. */
@@ -142,7 +144,7 @@ export class Detector {
     }
     switch (event.kind) {
       case 'turn.started':
-        if (event.blindTools) this.learning.markBlind(this.turns.keyAt(slot))
+        if (event.blindTools) this.#blind.add(turn)
         return
       case 'interrupt.requested':
         this.#troubleOf(slot).interruptAt = this.time.now
@@ -210,6 +212,7 @@ export class Detector {
     this.#state[slot] = FREE
     this.#trouble[slot] = undefined
     this.#gone.delete(turn)
+    this.#blind.delete(turn)
     turns.release(turn)
     this.#guard('listener', () => this.#sink.ended(turn, ended))
     if (learned.length > 0) this.#guard('store', () => this.#sink.learned(learned))
@@ -285,7 +288,8 @@ export class Detector {
   /** Threshold, its source and samples of a running turn's phase now. */
   thresholdOf(turn: Turn): ThresholdRow {
     const key = this.turns.keyAt(turn.slot)
-    return this.learning.rowOf(key, this.turns.keys.at(key), this.turns.phaseAt(turn.slot))
+    const row = this.learning.rowOf(key, this.turns.keys.at(key), this.turns.phaseAt(turn.slot))
+    return { ...row, thresholdMs: this.#thresholdMs(turn) }
   }
 
   /** The stale episode a running turn is in, or null. */
@@ -307,8 +311,9 @@ export class Detector {
   #judge(slot: number, settled: boolean): void {
     const turn = this.turns.turns[slot]
     const silence = this.turns.silenceMs(slot)
-    const threshold = this.learning.limits[this.#row(slot)] as number
-    if (turn === undefined || this.#state[slot] === STALE || silence <= threshold) return
+    if (turn === undefined || this.#state[slot] === STALE) return
+    const threshold = this.#thresholdMs(turn)
+    if (silence <= threshold) return this.#within(slot)
     const { now } = this.time
     if (now <= (this.#graceUntil[slot] as number) || now < (this.#holdUntil[slot] as number)) return
     this.#attention[slot] = 1
@@ -512,8 +517,9 @@ export class Detector {
     }
   }
 
-  #row(slot: number): number {
-    return this.turns.keyAt(slot) * 3 + this.turns.phaseAt(slot)
+  #thresholdMs(turn: Turn): number {
+    const row = this.turns.keyAt(turn.slot) * 3 + this.turns.phaseAt(turn.slot)
+    return this.#blind.has(turn) ? this.learning.blindLimit(row) : (this.learning.limits[row] as number)
   }
 
   #bump(column: Uint8Array, slot: number): number {

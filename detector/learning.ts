@@ -33,7 +33,6 @@ export class Learning {
   readonly #options: ThresholdOptions
   readonly #histories: History[] = []
   readonly #models: (string | null)[] = []
-  readonly #blind = new Set<number>()
   readonly #ids = new Set<string>()
   /** Rows whose history changed since it was last written. */
   #dirty = new Set<number>()
@@ -57,11 +56,9 @@ export class Learning {
     }
   }
 
-  /** Turns of this key come on a wire that cannot show an open tool. */
-  markBlind(key: number): void {
-    if (this.#blind.has(key)) return
-    this.#blind.add(key)
-    for (let phase = 0; phase < PHASES.length; phase++) this.#update(key * 3 + phase)
+  /** The threshold in ms of a turn on a wire that cannot show an open tool. */
+  blindLimit(row: number): number {
+    return this.#threshold(row, true)
   }
 
   history(row: number): History {
@@ -136,9 +133,12 @@ export class Learning {
   }
 
   #update(row: number): void {
-    const key = Math.floor(row / 3)
-    const phase = PHASES[row % 3] as Phase
-    const fallback = defaultMs(this.#options, this.#models[key] ?? null, this.#blind.has(key), phase)
-    this.limits[row] = thresholdMs(this.preset, fallback, this.history(row))
+    this.limits[row] = this.#threshold(row, false)
+  }
+
+  #threshold(row: number, blindTools: boolean): number {
+    const model = this.#models[Math.floor(row / 3)] ?? null
+    const fallback = defaultMs(this.#options, model, blindTools, PHASES[row % 3] as Phase)
+    return thresholdMs(this.preset, fallback, this.history(row))
   }
 }

@@ -129,6 +129,19 @@ describe('the default of a key', () => {
     const host = new WatchedHost().send(0, started({ turn: 't', blindTools: true })).run(400_000)
     expect(host.log).toEqual(['301000 t suspect', '376000 t stale silence'])
   })
+
+  it('which is no reason to wait as long for a turn of the same model on another wire', () => {
+    const host = new WatchedHost()
+      .sendTo('blind', 0, started({ turn: 'blind', blindTools: true }))
+      .sendTo('sighted', 0, started({ turn: 'sighted' }))
+      .run(400_000)
+    expect(host.log).toEqual([
+      '121000 sighted suspect',
+      '151000 sighted stale silence',
+      '301000 blind suspect',
+      '376000 blind stale silence',
+    ])
+  })
 })
 
 describe('the switch from default to measured', () => {
