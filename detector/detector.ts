@@ -144,7 +144,10 @@ export class Detector {
     }
     switch (event.kind) {
       case 'turn.started':
-        if (event.blindTools) this.#blind.add(turn)
+        if (event.blindTools) {
+          this.#blind.add(turn)
+          this.learning.markBlind(this.turns.keyAt(slot))
+        }
         return
       case 'interrupt.requested':
         this.#troubleOf(slot).interruptAt = this.time.now

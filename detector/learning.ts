@@ -33,6 +33,7 @@ export class Learning {
   readonly #options: ThresholdOptions
   readonly #histories: History[] = []
   readonly #models: (string | null)[] = []
+  readonly #blind = new Set<number>()
   readonly #ids = new Set<string>()
   /** Rows whose history changed since it was last written. */
   #dirty = new Set<number>()
@@ -54,6 +55,11 @@ export class Learning {
       this.#histories[key * 3 + phase] = new History()
       this.#update(key * 3 + phase)
     }
+  }
+
+  /** Turns of this key come on a wire that cannot show an open tool; the key is shown with their threshold. */
+  markBlind(key: number): void {
+    this.#blind.add(key)
   }
 
   /** The threshold in ms of a turn on a wire that cannot show an open tool. */
@@ -117,6 +123,7 @@ export class Learning {
     return defaultMs(this.#options, null, false, 'first-token')
   }
 
+  /** What holds for a key; where its turns come on wires of both kinds, the larger threshold. */
   rowOf(key: number, model: ModelKey, phase: number): ThresholdRow {
     const row = key * 3 + phase
     const history = this.history(row)
@@ -124,7 +131,7 @@ export class Learning {
       provider: model.provider,
       model: model.model,
       phase: PHASES[phase] as Phase,
-      thresholdMs: this.limits[row] as number,
+      thresholdMs: this.#blind.has(key) ? this.blindLimit(row) : (this.limits[row] as number),
       thresholdSource: this.source(row),
       samples: history.count,
       largestMs: Math.max(history.largestMs, history.largestEverMs),
