@@ -12,12 +12,14 @@ import { SampleWriter } from './detector/sample-writer.ts'
 import type { FaultPlace, SelfCounters } from './detector/self-counters.ts'
 import { Threads, type TurnStart } from './detector/threads.ts'
 import type { Verdict } from './detector/verdict.ts'
+import { dropOldest } from './instrumentation/drop-oldest.ts'
 import { type Outcome, PHASES, type Phase, parentOfThread, type TurnEvent } from './instrumentation/events.ts'
 import { collectMetrics, type PerThreadSeries } from './instrumentation/metrics/collect.ts'
 import type { Family } from './instrumentation/metrics/family.ts'
+import { risk } from './instrumentation/risk.ts'
 import type { Turn } from './instrumentation/turn.ts'
 import { isoTime, type TurnStats, turnStats } from './instrumentation/turn-stats.ts'
-import { livenessOfThread, livenessOfTurn, risk } from './liveness/describe.ts'
+import { livenessOfThread, livenessOfTurn } from './liveness/describe.ts'
 import type { PrismLiveness } from './liveness/prism.ts'
 import { type StaleMessage, staleMessage } from './notifier/message.ts'
 import { packageVersion } from './package-root.ts'
@@ -144,7 +146,7 @@ export class Turnwatch implements AsyncDisposable {
         () => turn.slot < 0,
       )
     }
-    return this.#handle(turn)
+    return new Handle(turn, this.#take)
   }
 
   /** Takes an event by thread id, for hosts that hold no handle. Starts and ends turns as the event says. Never throws. */
@@ -241,7 +243,8 @@ export class Turnwatch implements AsyncDisposable {
       if (requestedAtWallMs === null || running.has(threadId)) continue
       rows.push(livenessOfThread(this.#detector, this.#threads, threadId, this.#told(threadId)))
     }
-    return rows.sort((a, b) => risk(b) - risk(a))
+    const riskOf = (row: PrismLiveness) => risk(row.state, row.progressSilenceMs ?? 0, row.thresholdMs)
+    return rows.sort((a, b) => riskOf(b) - riskOf(a))
   }
 
   /** A source met an event of a type it does not know; counted under a bounded number of names. */
@@ -319,10 +322,6 @@ export class Turnwatch implements AsyncDisposable {
     }
   }
 
-  #handle(turn: Turn): TurnHandle {
-    return new Handle(turn, this.#take)
-  }
-
   readonly #take = (turn: Turn, event: TurnEvent): void => this.#observe(turn, event)
 
   #emit(verdict: Verdict): void {
@@ -351,7 +350,7 @@ export class Turnwatch implements AsyncDisposable {
     if (told.length > KEEP_MESSAGES) told.shift()
     this.#messages.delete(parent)
     this.#messages.set(parent, told)
-    if (this.#messages.size > KEEP_PARENTS) this.#messages.delete(this.#messages.keys().next().value as string)
+    dropOldest(this.#messages, KEEP_PARENTS)
   }
 
   #ended(turn: Turn, ended: EndedTurn): void {

@@ -56,8 +56,8 @@ async function recordsIn(file: string, name: SourceName | undefined): Promise<un
   const { readText } = await import('../hosts/replay/replay.ts')
   const text = readText(file)
   if (name === undefined && !isTrace(text)) {
-    const { readRecords } = await import('../hosts/replay/records.ts')
-    return readRecords(file)
+    const { parseRecords } = await import('../hosts/replay/records.ts')
+    return parseRecords(file, text)
   }
   const { parseTrace, traceStats } = await import('../hosts/replay/trace.ts')
   return traceStats(parseTrace(file, text, name))

@@ -3,10 +3,11 @@
  * clock; what it finds goes to the sink. It never throws into its caller.
  */
 
+import { wider } from '../instrumentation/columns.ts'
 import type { Outcome, TurnEvent } from '../instrumentation/events.ts'
 import { OUTCOMES, PHASES } from '../instrumentation/events.ts'
 import type { Turn, TurnIdentity } from '../instrumentation/turn.ts'
-import { FIRST_SIGN, NO_SIGN, TurnClock, wider } from '../instrumentation/turn-clock.ts'
+import { FIRST_SIGN, NO_SIGN, TurnClock } from '../instrumentation/turn-clock.ts'
 import { type Resolution, type StaleReason, TurnCounters } from '../instrumentation/turn-counters.ts'
 import { COVERED, MODEL_ROW, PHASE, ROW_SIZE, SILENCE_FROM } from '../instrumentation/turn-rows.ts'
 import { type Sample, samplesOf, turnStats } from '../instrumentation/turn-stats.ts'

@@ -1,5 +1,7 @@
 /** The thresholds in force and what they were learned from: one row per (provider, model, phase). */
 
+import { wider } from '../instrumentation/columns.ts'
+import { dropOldest } from '../instrumentation/drop-oldest.ts'
 import { PHASES, type Phase } from '../instrumentation/events.ts'
 import type { ModelKey } from '../instrumentation/model-keys.ts'
 import { History, type HistoryExtras } from './history.ts'
@@ -45,11 +47,7 @@ export class Learning {
 
   addKey(key: number, model: string | null): void {
     const needed = (key + 1) * PHASES.length
-    if (this.limits.length < needed) {
-      const limits = new Float64Array(needed * 2)
-      limits.set(this.limits)
-      this.limits = limits
-    }
+    if (this.limits.length < needed) this.limits = wider(this.limits, needed * 2)
     this.#models[key] = model
     for (let phase = 0; phase < PHASES.length; phase++) {
       this.#histories[key * 3 + phase] = new History()
@@ -75,7 +73,7 @@ export class Learning {
   isNew(id: string): boolean {
     if (this.#ids.has(id)) return false
     this.#ids.add(id)
-    if (this.#ids.size > MAX_RECORD_IDS) this.#ids.delete(this.#ids.values().next().value as string)
+    dropOldest(this.#ids, MAX_RECORD_IDS)
     return true
   }
 

@@ -2,6 +2,7 @@
  * Threads by id: which turn runs in each, what is still known of those that ended, and to which turn an event belongs.
  */
 
+import { dropOldest } from '../instrumentation/drop-oldest.ts'
 import { opensTurn, parentOfThread, startsNamedTurn, type TurnEvent } from '../instrumentation/events.ts'
 import { Turn } from '../instrumentation/turn.ts'
 import type { Detector } from './detector.ts'
@@ -201,10 +202,7 @@ export class Threads {
   }
 
   #evict(): void {
-    for (const threadId of this.past.keys()) {
-      if (this.past.size <= this.#limits.keepThreads) return
-      this.past.delete(threadId)
-    }
+    dropOldest(this.past, this.#limits.keepThreads)
   }
 
   /** The thread that started another, as the host's rule says; the default rule where that fails. */

@@ -1,5 +1,7 @@
 /** Judged gaps per row, a row being one (model key, phase): counts in fixed buckets, their sum and the largest. */
 
+import { wider } from './columns.ts'
+
 /** Upper bounds in seconds; as in Prometheus a gap on a bound belongs to that bucket. */
 export const GAP_BOUNDS_SECONDS = [
   0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600, 7200,
@@ -19,9 +21,9 @@ export class GapHistogram {
   grow(rows: number): void {
     if (rows <= this.#rows) return
     const capacity = Math.max(rows, this.#rows * 2, 6)
-    this.#counts = widen(this.#counts, capacity * BUCKETS)
-    this.#sums = widen(this.#sums, capacity)
-    this.#largest = widen(this.#largest, capacity)
+    this.#counts = wider(this.#counts, capacity * BUCKETS)
+    this.#sums = wider(this.#sums, capacity)
+    this.#largest = wider(this.#largest, capacity)
     this.#rows = capacity
   }
 
@@ -64,10 +66,4 @@ export class GapHistogram {
     }
     return this.largestMs(row)
   }
-}
-
-function widen(old: Float64Array, length: number): Float64Array<ArrayBuffer> {
-  const wide = new Float64Array(length)
-  wide.set(old)
-  return wide
 }

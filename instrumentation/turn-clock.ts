@@ -3,6 +3,7 @@
  * silences, in typed arrays. A token costs a few writes and allocates nothing.
  */
 
+import { wider } from './columns.ts'
 import { PHASES, type Phase, type TurnEvent, UNKNOWN, WAIT_REASONS, type WaitReason } from './events.ts'
 import { GapHistogram } from './gap-histogram.ts'
 import { ModelKeys } from './model-keys.ts'
@@ -151,15 +152,11 @@ export class TurnClock {
         this.#touch(turn, event.what, event.what === UNKNOWN ? UNKNOWN_CLASS : SIDE)
         return NO_SIGN
       case 'tool.started':
-        this.#touch(turn, 'tool.started', PROGRESS)
-        this.#advance(turn, 'tool.started')
-        this.#endRetries(turn)
+        this.#goOn(turn, 'tool.started')
         this.#openTool(turn, event)
         return ALIVE
       case 'tool.ended':
-        this.#touch(turn, 'tool.ended', PROGRESS)
-        this.#advance(turn, 'tool.ended')
-        this.#endRetries(turn)
+        this.#goOn(turn, 'tool.ended')
         turn.open?.tools.delete(event.id)
         this.#cover(turn)
         this.#setPhase(slot, AFTER_TOOL)
@@ -256,6 +253,12 @@ export class TurnClock {
     return this.rows[slot * ROW_SIZE + COVERED] === 1
   }
 
+  /** What stops the silence: an open tool before a wait; null when nothing does. */
+  coveredBy(turn: Turn): 'tool' | 'waiting' | null {
+    if (!this.isCovered(turn.slot)) return null
+    return turn.oldestTool() === null ? 'waiting' : 'tool'
+  }
+
   /** Observed ms since which the turn has been silent. */
   silenceFrom(slot: number): number {
     return this.rows[slot * ROW_SIZE + SILENCE_FROM] as number
@@ -346,6 +349,13 @@ export class TurnClock {
     turn.lastProgressKind = what
   }
 
+  /** Progress: the turn advanced, and whatever it waited to try again has been tried. */
+  #goOn(turn: Turn, what: string): void {
+    this.#touch(turn, what, PROGRESS)
+    this.#advance(turn, what)
+    this.#endRetries(turn)
+  }
+
   #closeGap(slot: number): void {
     const { rows } = this
     const at = slot * ROW_SIZE
@@ -370,9 +380,7 @@ export class TurnClock {
       this.#endRetries(turn)
       return ALIVE
     }
-    this.#touch(turn, what, PROGRESS)
-    this.#advance(turn, what)
-    this.#endRetries(turn)
+    this.#goOn(turn, what)
     if (what === 'model-call-start' || what === 'model-call-end') {
       turn.work().inModelCall = what === 'model-call-start'
       this.#cover(turn)
@@ -527,15 +535,6 @@ function countWait(turn: Turn, reason: WaitReason, by: 1 | -1): void {
   const open = turn.work()
   if (reason === 'retry') open.retryWaits += by
   if (SOFT_WAITS.has(reason)) open.softWaits += by
-}
-
-type Column = Float64Array<ArrayBuffer> | Uint8Array<ArrayBuffer>
-
-/** The same column with room for more rows. */
-export function wider<T extends Column>(column: T, length: number): T {
-  const wide = new (column.constructor as new (length: number) => T)(length)
-  wide.set(column)
-  return wide
 }
 
 /** A name; nothing else that a host may send in its place. */

@@ -78,17 +78,9 @@ export function livenessOfThread(
   }
 }
 
-/** Stale first, then suspect, then by the share of the threshold that the silence has used up. */
-export function risk(thread: PrismLiveness): number {
-  const share = (thread.progressSilenceMs ?? 0) / Math.max(1, thread.thresholdMs)
-  return (thread.state === 'stale' ? 1e6 : thread.state === 'suspect' ? 1e3 : 0) + Math.min(share, 999)
-}
-
 function stateOf(detector: Detector, turn: Turn): ThreadState {
   const state = detector.stateOf(turn)
-  if (state !== 'running') return state
-  if (!detector.turns.isCovered(turn.slot)) return 'running'
-  return turn.oldestTool() === null ? 'waiting' : 'tool'
+  return state === 'running' ? (detector.turns.coveredBy(turn) ?? state) : state
 }
 
 /** From real time, so that a step of the wall clock is no silence. */

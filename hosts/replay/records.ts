@@ -6,7 +6,11 @@ import { readText } from './replay.ts'
 
 /** Throws BadInput with file and line. */
 export function readRecords(file: string): unknown[] {
-  const text = readText(file)
+  return parseRecords(file, readText(file))
+}
+
+/** The same of a file that has been read. */
+export function parseRecords(file: string, text: string): unknown[] {
   if (text.trim() === '') throw new BadInput(`${file}:1: empty`)
   if (text.trimStart().startsWith('[')) {
     try {

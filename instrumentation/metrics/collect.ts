@@ -3,6 +3,7 @@
 import { OUTCOMES, PHASES, WAIT_REASONS, type WaitReason } from '../events.ts'
 import { GAP_BOUNDS_SECONDS } from '../gap-histogram.ts'
 import { Histogram } from '../histogram.ts'
+import { risk } from '../risk.ts'
 import type { Turn } from '../turn.ts'
 import { EVENT_CLASSES, type TurnClock } from '../turn-clock.ts'
 import { RESOLUTIONS, STALE_REASONS, type StaleReason, type TurnCounters } from '../turn-counters.ts'
@@ -58,8 +59,9 @@ const MAX_PAIRS = 50
 export function collectMetrics(detector: Measured, host: Host): Family[] {
   detector.time.read()
   const families = new Families()
-  collectModels(detector, families)
-  collectRunning(detector, families, host)
+  const groups = modelGroups(detector.turns)
+  collectModels(detector, families, groups)
+  collectRunning(detector, families, groups, host)
   collectSelf(detector, families, host)
   return families.all()
 }
@@ -94,9 +96,14 @@ class Families {
   }
 }
 
-/** The label set of each model key; keys with the same labels share one group. */
-function modelGroups(turns: TurnClock): { labels: Labels; keys: number[] }[] {
-  const groups = new Map<string, { labels: Labels; keys: number[] }>()
+/** Model keys that share one label set. */
+interface ModelGroup {
+  readonly labels: Labels
+  readonly keys: number[]
+}
+
+function modelGroups(turns: TurnClock): ModelGroup[] {
+  const groups = new Map<string, ModelGroup>()
   for (let key = 0; key < turns.keys.size; key++) {
     const labels = modelLabels(turns, key)
     const id = `${labels.provider}\n${labels.model}`
@@ -113,9 +120,9 @@ function modelLabels(turns: TurnClock, key: number) {
   return { provider: labelValue(provider), model: labelValue(model ?? '') }
 }
 
-function collectModels(detector: Measured, families: Families): void {
+function collectModels(detector: Measured, families: Families, groups: readonly ModelGroup[]): void {
   const { turns, counters } = detector
-  for (const { labels, keys } of modelGroups(turns)) {
+  for (const { labels, keys } of groups) {
     const of = keys.map((key) => counters.at(key))
     const sum = (read: (key: (typeof of)[number]) => number) => of.reduce((total, key) => total + read(key), 0)
     families.add(
@@ -209,23 +216,20 @@ interface RunningModel {
   toolMs: number
 }
 
-function collectRunning(detector: Measured, families: Families, host: Host): void {
+function collectRunning(detector: Measured, families: Families, groups: readonly ModelGroup[], host: Host): void {
   const { turns, time } = detector
-  const models = new Map<string, RunningModel>()
   const waits = new Map<WaitReason, { turns: number; longestMs: number }>()
   for (const reason of WAIT_REASONS) waits.set(reason, { turns: 0, longestMs: 0 })
-  const byKey = modelGroups(turns).flatMap(({ labels, keys }) => {
-    const model: RunningModel = {
+  const models = groups.map(
+    ({ labels }): RunningModel => ({
       labels,
       states: { 'first-token': 0, 'after-tool': 0, 'mid-stream': 0, tool: 0, waiting: 0 },
       stale: { silence: 0, 'provider-dead': 0, 'provider-error': 0 },
       silenceMs: 0,
       toolMs: 0,
-    }
-    models.set(`${labels.provider}\n${labels.model}`, model)
-    return keys.map((key) => [key, model] as const)
-  })
-  const modelOf = new Map(byKey)
+    }),
+  )
+  const modelOf = new Map(groups.flatMap(({ keys }, i) => keys.map((key) => [key, models[i] as RunningModel])))
   const threads: Thread[] = []
   let interrupts = 0
   for (const turn of turns.turns) {
@@ -233,8 +237,8 @@ function collectRunning(detector: Measured, families: Families, host: Host): voi
     const model = modelOf.get(turns.keyAt(turn.slot)) as RunningModel
     const tool = turn.oldestTool()
     const silenceMs = turns.silenceMs(turn.slot)
-    const state = tool ? 'tool' : turns.isCovered(turn.slot) ? 'waiting' : turns.phaseOf(turn.slot)
-    model.states[state]++
+    const coveredBy = turns.coveredBy(turn)
+    model.states[coveredBy ?? turns.phaseOf(turn.slot)]++
     model.silenceMs = Math.max(model.silenceMs, silenceMs)
     if (tool) model.toolMs = Math.max(model.toolMs, time.now - tool.startedAt)
     const episode = detector.episodeOf(turn)
@@ -248,11 +252,11 @@ function collectRunning(detector: Measured, families: Families, host: Host): voi
       }
     }
     const verdict = detector.stateOf(turn)
-    const shown = verdict !== 'running' ? verdict : state === 'tool' || state === 'waiting' ? state : 'running'
+    const state = verdict === 'running' ? (coveredBy ?? verdict) : verdict
     const thresholdMs = detector.thresholdOf(turn).thresholdMs
-    threads.push({ turn, model, state: shown, silenceMs, thresholdMs })
+    threads.push({ turn, model, state, silenceMs, thresholdMs })
   }
-  for (const model of models.values()) {
+  for (const model of models) {
     for (const state of RUNNING_STATES) families.add('turns_running', model.states[state], { ...model.labels, state })
     for (const reason of STALE_REASONS) families.add('turns_stale', model.stale[reason], { ...model.labels, reason })
     families.add('silence_max_seconds', model.silenceMs / 1000, model.labels)
@@ -278,7 +282,7 @@ interface Thread {
 
 function collectThreads(turns: TurnClock, families: Families, threads: Thread[], mode: PerThreadSeries): void {
   const wanted = mode === 'off' ? [] : mode === 'stale' ? threads.filter((one) => one.state === 'stale') : threads
-  if (wanted.length > MAX_THREADS) wanted.sort((a, b) => risk(b) - risk(a))
+  if (wanted.length > MAX_THREADS) wanted.sort((a, b) => riskOf(b) - riskOf(a))
   const shown = wanted.slice(0, MAX_THREADS)
   families.add('thread_series_omitted', mode === 'off' ? 0 : wanted.length - shown.length)
   const taken = new Set<string>()
@@ -302,8 +306,8 @@ function collectThreads(turns: TurnClock, families: Families, threads: Thread[],
   }
 }
 
-function risk({ state, silenceMs, thresholdMs }: Thread): number {
-  return (state === 'stale' ? 2e9 : state === 'suspect' ? 1e9 : 0) + silenceMs / thresholdMs
+function riskOf({ state, silenceMs, thresholdMs }: Thread): number {
+  return risk(state, silenceMs, thresholdMs)
 }
 
 function collectSelf({ self }: Measured, families: Families, host: Host): void {

@@ -141,10 +141,18 @@ function isNonEmpty(value: unknown): boolean {
   return typeof value === 'number' || value === true
 }
 
-/** A function that reads a path; what is not there is undefined, a path with `[]` gives an array. */
+/** The function that reads each path; paths come from the tables only. */
+const readers = new Map<string, (raw: unknown) => unknown>()
+
+/** The function that reads a path; what is not there is undefined, a path with `[]` gives an array. */
 export function reader(path: string): (raw: unknown) => unknown {
-  const steps = path.split('.')
-  return (raw) => readSteps(raw, steps, 0)
+  let read = readers.get(path)
+  if (read === undefined) {
+    const steps = path.split('.')
+    read = (raw) => readSteps(raw, steps, 0)
+    readers.set(path, read)
+  }
+  return read
 }
 
 function readSteps(value: unknown, steps: readonly string[], at: number): unknown {
@@ -160,18 +168,11 @@ function ownValue(value: Raw, name: string): unknown {
   return Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-const idReaders = new Map<string, (raw: unknown) => unknown>()
-
 /** The ids that a classified event names, in its order. */
 export function idsOf(raw: Raw, path: string | undefined): string[] {
   if (path === undefined) return []
   if (path.startsWith('=')) return [path.slice(1)]
-  let read = idReaders.get(path)
-  if (read === undefined) {
-    read = reader(path)
-    idReaders.set(path, read)
-  }
-  const found = read(raw)
+  const found = reader(path)(raw)
   return (Array.isArray(found) ? found : [found])
     .filter((id) => typeof id === 'string' || typeof id === 'number')
     .map(String)

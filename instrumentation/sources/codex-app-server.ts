@@ -1,5 +1,6 @@
 /** `codex app-server`: JSON-RPC with turn ids, several threads on one connection. */
 
+import { dropOldest } from '../drop-oldest.ts'
 import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
 import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
 import { codexAppServerEvents } from './codex-app-server-events.ts'
@@ -177,7 +178,7 @@ export class CodexAppServerSource implements Source {
 /** Keeps the last of them only. */
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value)
-  if (map.size > MAX_REMEMBERED) map.delete(map.keys().next().value as string)
+  dropOldest(map, MAX_REMEMBERED)
 }
 
 function sessionOf(params: Raw): string | undefined {
@@ -186,8 +187,9 @@ function sessionOf(params: Raw): string | undefined {
   )
 }
 
-function toolStart(params: Raw) {
-  const item = isRaw(params.item) ? params.item : {}
+/** The tool that a message of Codex starts, by its item; undefined where it has none. */
+export function toolStart(message: Raw) {
+  const item = isRaw(message.item) ? message.item : {}
   const id = text(item.id)
   return id === undefined ? undefined : [{ id, name: text(item.type) }]
 }

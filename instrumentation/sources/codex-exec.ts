@@ -2,6 +2,7 @@
 
 import type { TurnEvent, Usage } from '../events.ts'
 import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { toolStart } from './codex-app-server.ts'
 import { codexExecEvents } from './codex-exec-events.ts'
 import {
   type Direction,
@@ -104,12 +105,6 @@ export class CodexExecSource implements Source {
 function contentEvent(raw: Raw, found: Classified): TurnEvent {
   const item = isRaw(raw.item) ? raw.item : {}
   return TOKEN[streamOfKind(found.kind) ?? (item.type === 'reasoning' ? 'reasoning' : 'text')]
-}
-
-function toolStart(raw: Raw) {
-  const item = isRaw(raw.item) ? raw.item : {}
-  const id = text(item.id)
-  return id === undefined ? undefined : [{ id, name: text(item.type) }]
 }
 
 function errorMessage(raw: Raw): string {

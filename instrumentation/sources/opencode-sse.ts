@@ -1,5 +1,6 @@
 /** Events of an OpenCode server: all sessions of a directory on one stream, no turn ids, several idle/busy cycles a turn. */
 
+import { dropOldest } from '../drop-oldest.ts'
 import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
 import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
 import { opencodeSseEvents } from './opencode-sse-events.ts'
@@ -130,7 +131,7 @@ export class OpencodeSseSource implements Source {
     if (session === undefined) {
       session = { running: false }
       this.#sessions.set(id, session)
-      if (this.#sessions.size > MAX_SESSIONS) this.#sessions.delete(this.#sessions.keys().next().value as string)
+      dropOldest(this.#sessions, MAX_SESSIONS)
     }
     return session
   }

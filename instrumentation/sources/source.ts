@@ -1,5 +1,6 @@
 /** What every source is: it takes raw provider events and says which threads had which TurnEvents. */
 
+import { dropOldest } from '../drop-oldest.ts'
 import type { TurnEvent, WaitReason } from '../events.ts'
 import { UNKNOWN } from '../events.ts'
 import { type Classified, idsOf, type Raw, reader } from './classifier.ts'
@@ -51,13 +52,9 @@ const COMPACTION = 'compaction'
 
 const RETRY = 'retry'
 
-const readers = new Map<string, (raw: unknown) => unknown>()
-
 function numberAt(raw: Raw, path: string | undefined): number | undefined {
   if (path === undefined) return undefined
-  const read = readers.get(path) ?? reader(path)
-  readers.set(path, read)
-  const value = read(raw)
+  const value = reader(path)(raw)
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
@@ -188,7 +185,7 @@ export class RecentSet {
 
   add(member: string): void {
     this.#members.add(member)
-    if (this.#members.size > this.#limit) this.#members.delete(this.#members.values().next().value as string)
+    dropOldest(this.#members, this.#limit)
   }
 
   has(member: string): boolean {
