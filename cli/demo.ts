@@ -1,8 +1,8 @@
 /** `turnwatch demo`: recorded runs at their real pace, with the live page. */
 
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { BadInput } from '../bad-input.ts'
-import { port as portOrOff } from './options.ts'
+import { port } from './options.ts'
 
 const DEFAULT_PORT = 9464
 
@@ -27,7 +27,7 @@ async function run(options: { port?: number }): Promise<void> {
     await demo({ port: wanted, say: (line) => process.stdout.write(`${line}\n`), signal: stop.signal })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new BadInput(`port ${wanted} is in use: set TURNWATCH_PORT to another, or to 0 for any free one`)
+    throw new BadInput(`port ${wanted} is in use: set TURNWATCH_PORT or --port to another, or to 0 for any free one`)
   }
 }
 
@@ -39,12 +39,6 @@ function portFromEnvironment(): number | null {
   } catch (error) {
     throw new BadInput(`TURNWATCH_PORT: ${JSON.stringify(TURNWATCH_PORT)}: ${(error as Error).message}`)
   }
-}
-
-function port(value: string): number {
-  const number = portOrOff(value)
-  if (number === null) throw new InvalidArgumentError('The demo is its page; a port is a number from 0 to 65535.')
-  return number
 }
 
 /** npm that is killed does not take what it runs along, and the port would stay taken. */

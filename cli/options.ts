@@ -41,17 +41,30 @@ export function name(value: string): string {
   throw new InvalidArgumentError('A name is expected.')
 }
 
-export function wholeMs(value: string): number {
+/** Beyond this a virtual clock, which ticks every second, would run for minutes. */
+const MAX_REPLAY_MS = 1e10
+
+/** A time on the scale of a recording, which may begin before 0. */
+export function replayMs(value: string): number {
   const ms = Number(value)
-  if (value.trim() !== '' && Number.isFinite(ms)) return ms
-  throw new InvalidArgumentError('A number of ms is expected.')
+  if (value.trim() !== '' && Math.abs(ms) <= MAX_REPLAY_MS) return ms
+  throw new InvalidArgumentError(`A number of ms is expected, up to ${MAX_REPLAY_MS} (116 days).`)
 }
 
-export function port(value: string): number | null {
-  if (value === 'off') return null
+export function port(value: string): number {
   const number = Number(value)
   if (/^\d+$/.test(value) && number <= 65_535) return number
-  throw new InvalidArgumentError('A port is a number from 0 (any free one) to 65535, or off.')
+  throw new InvalidArgumentError('A port is a number from 0 (any free one) to 65535.')
+}
+
+/** Not null for `off`, which the parser of the options takes for no value at all. */
+export function portOrOff(value: string): number | 'off' {
+  if (value === 'off') return value
+  try {
+    return port(value)
+  } catch {
+    throw new InvalidArgumentError('A port is a number from 0 (any free one) to 65535, or off.')
+  }
 }
 
 /** The file that learned samples are kept in by default. */

@@ -7,7 +7,7 @@ import type { Preset } from '../detector/thresholds.ts'
 import type { FileReplay } from '../hosts/replay/replay.ts'
 import type { SourceName } from '../instrumentation/sources/index.ts'
 import { packageRoot } from '../package-root.ts'
-import { preset, source, wholeMs } from './options.ts'
+import { preset, replayMs, source } from './options.ts'
 import { recordedFiles } from './recorded-files.ts'
 
 interface Options {
@@ -28,7 +28,7 @@ export function replayCommand(): Command {
     .option('--preset <preset>', 'standard or cautious', preset)
     .option('--source <name>', 'wire format of the traces, instead of recognising it', source)
     .option('--history <file>', 'statistics to learn from first: a JSON array, or one record a line')
-    .option('--until <ms>', 'run the clock to here instead of to the end of the file', wholeMs)
+    .option('--until <ms>', 'run the clock to here instead of to the end of the file', replayMs)
     .action(run)
 }
 

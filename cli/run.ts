@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { BadInput } from '../bad-input.ts'
 import type { Preset } from '../detector/thresholds.ts'
 import type { SourceName } from '../instrumentation/sources/index.ts'
-import { defaultStoreFile, duration, file, name, port, preset, source } from './options.ts'
+import { defaultStoreFile, duration, file, name, portOrOff, preset, source } from './options.ts'
 
 interface Options {
   readonly source?: SourceName
@@ -15,7 +15,7 @@ interface Options {
   readonly firstToken?: number
   readonly midStream?: number
   readonly afterTool?: number
-  readonly port?: number | null
+  readonly port?: number | 'off'
   readonly metricsFile?: string
   readonly notify?: readonly string[]
   readonly store: string
@@ -35,7 +35,11 @@ export function runCommand(): Command {
     .option('--first-token <duration>', 'default silence before the first token; 0 or off: never', duration)
     .option('--mid-stream <duration>', 'default silence afterwards', duration)
     .option('--after-tool <duration>', 'default silence after a tool (default: as --mid-stream)', duration)
-    .option('--port <port>', 'serve the live page and /metrics on this port, 0 for any free one (default: off)', port)
+    .option(
+      '--port <port>',
+      'serve the live page and /metrics on this port, 0 for any free one (default: off)',
+      portOrOff,
+    )
     .option('--metrics-file <file>', "keep the metrics in a file for node_exporter's textfile collector", file)
     .option('--notify <url>', 'POST stale verdicts there as JSON; repeatable (also TURNWATCH_NOTIFY)', collected)
     .option('--store <file>', 'where learned samples are kept; off: nowhere', file, defaultStoreFile())
@@ -61,7 +65,7 @@ async function run(command: string[], options: Options): Promise<void> {
       ...(options.midStream === undefined ? {} : { midStreamMs: options.midStream }),
       ...(afterTool === undefined ? {} : { afterToolMs: afterTool }),
     },
-    port: options.port ?? null,
+    port: options.port === undefined || options.port === 'off' ? null : options.port,
     metricsFile: options.metricsFile,
     notify: [...new Map(urls.map((url) => [url.href, url])).values()],
     storeFile: options.store === 'off' ? null : options.store,

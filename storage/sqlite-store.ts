@@ -1,6 +1,6 @@
 /** Samples in a SQLite file (`node:sqlite`, WAL) that several processes may share. */
 
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type SampleStore, StoreBusy, type StoredExtras, type StoredLearning } from '../detector/sample-store.ts'
@@ -133,7 +133,7 @@ class SqliteStore implements SampleStore {
 
 function open(file: string, timeout: number): DatabaseSync {
   const { DatabaseSync } = nodeSqlite()
-  mkdirSync(dirname(file), { recursive: true })
+  makeFolder(dirname(file))
   const db = new DatabaseSync(file, { timeout })
   try {
     migrate(db)
@@ -142,6 +142,18 @@ function open(file: string, timeout: number): DatabaseSync {
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/** Not `mkdirSync`'s own recursion, which never ends where a file system makes no folders, such as /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  if (dirname(folder) !== folder) makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 

@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { defaultStoreFile } from '../../cli/options.ts'
 import { claude, newPath, run } from './harness.ts'
 
 describe.concurrent('bad input is one line and exit code 2, and nothing is started', () => {
   it.each([
     [['--first-token', 'soon'], '--first-token'],
     [['--port', '70000'], '--port'],
+    [['--port', 'of'], 'or off'],
     [['--notify', 'ftp://user:s3cret@host/s3cret'], '--notify'],
     [['--unknown'], '--unknown'],
   ])('%s', async (options, named) => {
@@ -47,6 +49,11 @@ describe.concurrent('bad input is one line and exit code 2, and nothing is start
 })
 
 describe.concurrent('--port', () => {
+  it('off is none', async () => {
+    const { code, stderr } = await run(['--port', 'off', ...claude('init text result')]).ended
+    expect([code, stderr]).toEqual([0, ''])
+  })
+
   it('0 takes a free one, prints it, and serves the turn that runs', async () => {
     const one = run(['--port', '0', ...claude('init text hang')])
     await one.shows('hello')
@@ -56,5 +63,18 @@ describe.concurrent('--port', () => {
     expect(answer.threads.map(({ threadId }) => threadId)).toEqual(['session-1'])
     one.process.kill('SIGTERM')
     expect((await one.ended).code).toBe(143)
+  })
+})
+
+describe('the default --store', () => {
+  it.each<[NodeJS.ProcessEnv, NodeJS.Platform, RegExp]>([
+    [{ XDG_STATE_HOME: '/state' }, 'linux', /^\/state\/turnwatch\/turnwatch\.db$/],
+    [{ XDG_STATE_HOME: 'state' }, 'linux', /[\\/]\.local[\\/]state[\\/]turnwatch[\\/]turnwatch\.db$/],
+    [{}, 'linux', /[\\/]\.local[\\/]state[\\/]turnwatch[\\/]turnwatch\.db$/],
+    [{}, 'darwin', /[\\/]Library[\\/]Application Support[\\/]turnwatch[\\/]turnwatch\.db$/],
+    [{ LOCALAPPDATA: 'C:\\Local' }, 'win32', /^C:\\Local[\\/]turnwatch[\\/]turnwatch\.db$/],
+    [{}, 'win32', /[\\/]AppData[\\/]Local[\\/]turnwatch[\\/]turnwatch\.db$/],
+  ])('with %j on %s is %s', (env, platform, file) => {
+    expect(defaultStoreFile(env, platform)).toMatch(file)
   })
 })

@@ -60,6 +60,21 @@ describe('the demo', () => {
     expect(said).toMatch(/learned once from \d+ recorded turns; below 20 samples a default of 15 s is in force/)
   }, 180_000)
 
+  it('flags nothing else, says so no more than once, and repeats with new threads', async () => {
+    const stale = new Set<string>()
+    await vi.waitUntil(
+      async () => {
+        const now = await threads()
+        for (const thread of now) if (thread.stale) stale.add(thread.threadId)
+        return now.some(({ threadId }) => threadId === 'sub.demo-2.codex')
+      },
+      { timeout: 120_000, interval: 300 },
+    )
+    expect([...stale]).toEqual(['sub.demo-1.dead-stream'])
+    expect(said.match(/stale: sub\.\S+/g)).toEqual(['stale: sub.demo-1.dead-stream'])
+    expect(said).toContain('round 1: demo-1 gives dead-stream up')
+  }, 180_000)
+
   it('serves the page and the metrics', async () => {
     expect(await (await fetch(url)).text()).toContain('<title>')
     expect(await (await fetch(new URL('/metrics', url))).text()).toContain('turnwatch_turns_stale{')
@@ -85,6 +100,8 @@ it('a port that is taken is one clear line', async () => {
     error += chunk
   })
   expect(await once(second, 'close')).toEqual([2, null])
-  expect(error).toBe(`turnwatch: port ${port} is in use: set TURNWATCH_PORT to another, or to 0 for any free one\n`)
+  expect(error).toBe(
+    `turnwatch: port ${port} is in use: set TURNWATCH_PORT or --port to another, or to 0 for any free one\n`,
+  )
   taken.close()
 })

@@ -92,6 +92,7 @@ describe('replay of a file that cannot be used', () => {
       ['--preset', 'bold', good],
       ['--source', 'x', good],
       ['--until', 'x', good],
+      ['--until', '1e12', good],
       ['--nope', good],
       [],
     ]) {

@@ -322,6 +322,17 @@ describe('threads that ended', () => {
     expect(watch.liveness('a').state).toBe('idle')
   })
 
+  it('are 10,000 for 24 h by default', () => {
+    const { watch, pass } = host()
+    const end = (id: string) => watch.startTurn({ threadId: id }).observe({ kind: 'turn.ended', outcome: 'completed' })
+    for (let i = 0; i <= 10_000; i++) end(`t${i}`)
+    expect([watch.liveness('t0').state, watch.liveness('t1').state]).toEqual(['idle', 'ended'])
+    pass(86_400 - 1)
+    expect(watch.liveness('t1').state).toBe('ended')
+    pass(3)
+    expect(watch.liveness('t1').state).toBe('idle')
+  })
+
   it('show the flag of a failed turn until the next turn starts', () => {
     const { watch, pass } = host()
     const turn = watch.startTurn({ threadId: 'a' })
