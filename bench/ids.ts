@@ -6,3 +6,8 @@ import { randomUUID } from 'node:crypto'
 export function flatId(): string {
   return JSON.parse(`"${randomUUID()}"`) as string
 }
+
+/** Who the i-th of many turns is: 8 providers, 50 models. */
+export function identity(i: number) {
+  return { threadId: flatId(), turnId: flatId(), provider: `provider-${i % 8}`, model: `model-${i % 50}` }
+}

@@ -2,7 +2,7 @@
 
 import { TOKEN } from '../instrumentation/sources/source.ts'
 import { createTurnwatch } from '../turnwatch.ts'
-import { flatId } from './ids.ts'
+import { flatId, identity } from './ids.ts'
 import { bytesKept } from './measure.ts'
 import { type Figure, heading, printFigures, printTable, times } from './report.ts'
 
@@ -33,10 +33,6 @@ export function benchMemory(): Figure[] {
       ok: byHandle - ids <= BUDGET_BYTES,
     },
   ]
-}
-
-function identity(i: number) {
-  return { threadId: flatId(), turnId: flatId(), provider: `provider-${i % 8}`, model: `model-${i % 50}` }
 }
 
 function threadsOnly(): unknown {

@@ -4,7 +4,7 @@ import type { Clock } from '../detector/observed-clock.ts'
 import { ClaudeCodeSource } from '../instrumentation/sources/claude-code.ts'
 import { TOKEN } from '../instrumentation/sources/source.ts'
 import { createTurnwatch, type TurnHandle, type Turnwatch } from '../turnwatch.ts'
-import { flatId } from './ids.ts'
+import { flatId, identity } from './ids.ts'
 import { bytesPerCall, nsPerCall } from './measure.ts'
 import { openTelemetryRecord, promClientObserve, timeoutRearmed, timeoutRefreshed } from './peers.ts'
 import { type Figure, heading, printFigures, printTable, times } from './report.ts'
@@ -94,9 +94,7 @@ const STOPPED: Clock = { monoMs: () => 5000, wallMs: () => 5000, uptimeMs: () =>
 
 function live(clock?: Clock): [Turnwatch, TurnHandle[]] {
   const watch = createTurnwatch(clock ? { clock } : {})
-  const handles = Array.from({ length: LIVE_TURNS }, (_, i) =>
-    watch.startTurn({ threadId: flatId(), turnId: flatId(), provider: `provider-${i % 8}`, model: `model-${i % 50}` }),
-  )
+  const handles = Array.from({ length: LIVE_TURNS }, (_, i) => watch.startTurn(identity(i)))
   return [watch, handles]
 }
 

@@ -21,11 +21,7 @@ const MODELS = 50
 export function openTelemetryRecord(): Peer {
   const provider = new MeterProvider({ readers: [new PullReader()] })
   const histogram = provider.getMeter('bench').createHistogram('gap', { unit: 's' })
-  const attributes = Array.from({ length: MODELS }, (_, i) => ({
-    provider: `provider-${i % 8}`,
-    model: `model-${i}`,
-    phase: 'mid-stream',
-  }))
+  const attributes = labelSets()
   let i = 0
   return {
     name: 'OpenTelemetry record',
@@ -41,11 +37,7 @@ export function openTelemetryRecord(): Peer {
 export function promClientObserve(): Peer {
   const labelNames = ['provider', 'model', 'phase'] as const
   const histogram = new Histogram({ name: 'gap_seconds', help: 'Gaps.', labelNames, registers: [new Registry()] })
-  const labels = Array.from({ length: MODELS }, (_, i) => ({
-    provider: `provider-${i % 8}`,
-    model: `model-${i}`,
-    phase: 'mid-stream',
-  }))
+  const labels = labelSets()
   let i = 0
   return {
     name: 'prom-client observe',
@@ -85,4 +77,13 @@ export function timeoutRefreshed(turns: number): Peer {
     },
     close: () => timers.forEach(clearTimeout),
   }
+}
+
+/** As the gap histogram of this package has them. */
+function labelSets() {
+  return Array.from({ length: MODELS }, (_, i) => ({
+    provider: `provider-${i % 8}`,
+    model: `model-${i}`,
+    phase: 'mid-stream',
+  }))
 }

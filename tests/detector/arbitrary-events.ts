@@ -55,4 +55,5 @@ export const anyEvent: fc.Arbitrary<TurnEvent> = fc
   .tuple(kinds, fc.option(ids, { nil: undefined }))
   .map(([event, turn]) => (turn === undefined ? event : { ...event, turn }))
 
-export const anyThread = fc.constantFrom('t', 'u', 'sub.t.x', '', '__proto__')
+export const THREADS = ['t', 'u', 'sub.t.x', '', '__proto__']
+export const anyThread = fc.constantFrom(...THREADS)

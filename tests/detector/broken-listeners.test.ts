@@ -12,11 +12,12 @@ import {
   token,
   toolStarts,
   WatchedHost,
+  type WatchedHostOptions,
 } from './watched-host.ts'
 
 /** Three turns a, b and c in threads of their names that all go stale at the same tick. */
-function three(): WatchedHost {
-  const host = new WatchedHost()
+function three(options: WatchedHostOptions = {}): WatchedHost {
+  const host = new WatchedHost(options)
   for (const id of ['a', 'b', 'c']) host.sendTo(id, 0, started({ turn: id })).sendTo(id, 1000, token)
   return host
 }
@@ -54,8 +55,7 @@ describe('a listener that throws', () => {
 
   it('as notify, verify, parentOf or onError harms nobody either', () => {
     const host = three()
-    const broken = new WatchedHost({ notify: boom, verify: boom, parentOf: boom, onError: boom })
-    for (const id of ['a', 'b', 'c']) broken.sendTo(id, 0, started({ turn: id })).sendTo(id, 1000, token)
+    const broken = three({ notify: boom, verify: boom, parentOf: boom, onError: boom })
     expect(broken.run(200_000).log).toEqual(host.run(200_000).log)
     expect(broken.watch.self.faults).toMatchObject({ notifier: 3, verify: 3, listener: 3 })
   })

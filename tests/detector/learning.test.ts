@@ -2,7 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { History } from '../../detector/history.ts'
 import type { Phase, TurnEvent } from '../../instrumentation/events.ts'
 import type { TurnwatchOptions } from '../../turnwatch-options.ts'
-import { completed, exit, healthyRecords, started, token, toolEnds, toolStarts, WatchedHost } from './watched-host.ts'
+import {
+  completed,
+  exit,
+  healthyRecords,
+  midStreamRow,
+  started,
+  token,
+  toolEnds,
+  toolStarts,
+  WatchedHost,
+} from './watched-host.ts'
 
 /** What was learned of `codex` and `m`: samples and the largest in s, in a phase. */
 function learned(host: WatchedHost, phase: Phase): [number, number] {
@@ -178,7 +188,7 @@ describe('a silence that was flagged', () => {
     turn(host, [400])
     turn(host, [500])
     expect(learned(host, 'mid-stream')).toEqual([1, 135])
-    expect(host.watch.thresholds().find(({ phase }) => phase === 'mid-stream')?.thresholdMs).toBe(135_000)
+    expect(midStreamRow(host)?.thresholdMs).toBe(135_000)
   })
 
   it('pairs two and two', () => {
@@ -208,7 +218,7 @@ describe('a silence that was flagged', () => {
       host.sendTo(thread, at, started({ turn: thread }), token)
       host.sendTo(thread, at + 200_000, { kind: 'turn.ended', outcome }).run(at + 200_000)
     }
-    const row = host.watch.thresholds().find(({ phase }) => phase === 'mid-stream')
+    const row = midStreamRow(host)
     expect(row).toMatchObject({ censored: 3, samples: 1, largestMs: 0, thresholdMs: 90_000 })
   })
 
@@ -216,7 +226,7 @@ describe('a silence that was flagged', () => {
     const host = watch()
     turn(host, [130], { kind: 'turn.ended', outcome: 'aborted' })
     turn(host, [130], { kind: 'turn.ended', outcome: 'aborted' })
-    expect(host.watch.thresholds().find(({ phase }) => phase === 'mid-stream')).toMatchObject({
+    expect(midStreamRow(host)).toMatchObject({
       censored: 0,
       samples: 0,
     })

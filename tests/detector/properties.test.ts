@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TurnEvent } from '../../instrumentation/events.ts'
-import { anyEvent, anyThread } from './arbitrary-events.ts'
+import { anyEvent, anyThread, THREADS } from './arbitrary-events.ts'
 import { watchEpisodes } from './episode-order.ts'
 import {
   completed,
@@ -260,8 +260,6 @@ describe('any sequence of events, of any thread and turn', () => {
     )
   })
 })
-
-const THREADS = ['t', 'u', 'sub.t.x', '', '__proto__']
 
 function play(all: readonly { after: number; thread: string; event: TurnEvent }[]) {
   const host = new WatchedHost()

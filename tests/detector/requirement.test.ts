@@ -6,6 +6,7 @@ import {
   exit,
   healthyRecords,
   midStream,
+  midStreamRow,
   started,
   token,
   toolEnds,
@@ -27,7 +28,7 @@ describe('the requirement', () => {
     }
     host.run(6_100_000)
     expect(host.log.map((line) => line.split(' ')[2])).toEqual(Array.from({ length: 30 }, () => 'completed'))
-    expect(host.watch.thresholds().find(({ phase }) => phase === 'mid-stream')).toMatchObject({
+    expect(midStreamRow(host)).toMatchObject({
       samples: 30,
       thresholdMs: 27_000,
       thresholdSource: 'measured',

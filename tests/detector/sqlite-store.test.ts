@@ -6,10 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { StoredExtras } from '../../detector/sample-store.ts'
-import type { Sample } from '../../instrumentation/turn-stats.ts'
 import { sqliteStore } from '../../storage/sqlite-store.ts'
-import { completed, started, token, WatchedHost } from './watched-host.ts'
+import { extras, sample } from './stored.ts'
+import { completed, midStreamRow, started, token, WatchedHost } from './watched-host.ts'
 
 let folder: string
 let file: string
@@ -22,24 +21,6 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const sample = (id: string, silenceMs = 1000, fields: Partial<Sample> = {}): Sample => ({
-  id,
-  provider: 'codex',
-  model: 'm',
-  phase: 'mid-stream',
-  silenceMs,
-  ...fields,
-})
-const extras = (fields: Partial<StoredExtras> = {}): StoredExtras => ({
-  provider: 'codex',
-  model: 'm',
-  phase: 'mid-stream',
-  largestEverMs: 0,
-  censored: 0,
-  quarantineMs: null,
-  quarantineTurnsLeft: 0,
-  ...fields,
-})
 const many = (count: number, from = 0) => Array.from({ length: count }, (_, i) => sample(`s${from + i}`, from + i))
 
 function opened(path = file) {
@@ -108,7 +89,7 @@ describe('a watch on such a store', () => {
     const second = await learn(threadIds('b', 8))
     const third = new WatchedHost({ store: sqliteStore(file) })
     expect(third.watch.thresholds()).toEqual(second.watch.thresholds())
-    expect(third.watch.thresholds().find(({ phase }) => phase === 'mid-stream')).toMatchObject({
+    expect(midStreamRow(third)).toMatchObject({
       samples: 20,
       thresholdMs: 12_000,
       thresholdSource: 'measured',
@@ -196,6 +177,15 @@ describe('a file that cannot be used', () => {
     await host.watch.stop()
     expect(host.faults).toHaveLength(1)
   })
+
+  it.runIf(process.platform === 'linux')(
+    'because its file system makes no folders: the same, and at once',
+    async () => {
+      const host = useless('/proc/turnwatch/state/samples.db')
+      await host.watch.stop()
+      expect(host.faults).toHaveLength(1)
+    },
+  )
 
   it('because half of it is gone: what is left harms nobody', async () => {
     const { store } = opened()

@@ -1,30 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { SampleStore, StoredExtras, StoredLearning } from '../../detector/sample-store.ts'
 import type { Sample } from '../../instrumentation/turn-stats.ts'
-import { completed, started, token, WatchedHost } from './watched-host.ts'
+import { extras, sample } from './stored.ts'
+import { completed, midStreamRow, started, token, WatchedHost } from './watched-host.ts'
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 const EMPTY: StoredLearning = { samples: [], extras: [] }
 
 const stored = (count: number, silenceMs: number): Sample[] =>
-  Array.from({ length: count }, (_, i) => ({
-    id: `stats/old/${i}`,
-    provider: 'codex',
-    model: 'm',
-    phase: 'mid-stream',
-    silenceMs,
-  }))
-
-const extras = (fields: Partial<StoredExtras>): StoredExtras => ({
-  provider: 'codex',
-  model: 'm',
-  phase: 'mid-stream',
-  largestEverMs: 0,
-  censored: 0,
-  quarantineMs: null,
-  quarantineTurnsLeft: 0,
-  ...fields,
-})
+  Array.from({ length: count }, (_, i) => sample(`stats/old/${i}`, silenceMs))
 
 /** A store in memory that can be told to fail. */
 class TestStore implements SampleStore {
@@ -45,8 +29,6 @@ class TestStore implements SampleStore {
 
 const healthyTurn = (host: WatchedHost, id: string, at: number) =>
   host.sendTo(id, at, started({ turn: id }), token).sendTo(id, at + 4000, token, completed)
-
-const midStreamRow = (host: WatchedHost) => host.watch.thresholds().find(({ phase }) => phase === 'mid-stream')
 
 describe('loading', () => {
   it.each<[string, () => StoredLearning | Promise<StoredLearning>]>([

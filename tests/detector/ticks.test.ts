@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { midStream, started, token, WatchedHost } from './watched-host.ts'
 
 /** A mid-stream turn whose threshold is 8 s, its limit 10 s; the last token came at 1 s. */
-const short = () =>
-  new WatchedHost({ thresholds: { midStreamMs: 8000 } }).send(0, started({ turn: 't' })).send(1000, token)
+const short = () => midStream({ thresholds: { midStreamMs: 8000 } })
 
 describe('judging only on settled ticks', () => {
   it('a verdict needs this tick and the one before on time', () => {

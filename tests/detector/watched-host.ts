@@ -183,6 +183,11 @@ export function midStream(options: WatchedHostOptions = {}): WatchedHost {
   return new WatchedHost(options).send(0, started({ turn: 't' })).send(1000, token)
 }
 
+/** The mid-stream threshold of the first model that the host knows. */
+export function midStreamRow(host: WatchedHost) {
+  return host.watch.thresholds().find(({ phase }) => phase === 'mid-stream')
+}
+
 /** `count` records of healthy turns whose longest silence was `ms` in every phase. */
 export function healthyRecords(count: number, ms: number, prefix = 'past', model: string | null = 'm'): unknown[] {
   return Array.from({ length: count }, (_, i) => ({
