@@ -11,8 +11,13 @@ export type { Family } from './instrumentation/metrics/family.ts'
 export type { StaleReason } from './instrumentation/turn-counters.ts'
 export type { Sample, StoredStats, TurnStats } from './instrumentation/turn-stats.ts'
 export type { PrismLiveness, ThreadState } from './liveness/prism.ts'
-export type { StaleMessage } from './notifier/message.ts'
+export type { Channel, Delivered, DeliveryFailed, FailureReason, Try } from './notifier/channel.ts'
+export type { Message } from './notifier/message.ts'
+export type { MessageFacts, MessageTemplate } from './notifier/message-text.ts'
+export type { NotifierOptions, NotifyCallback, NotifyOption } from './notifier/notifier-options.ts'
+export type { ChannelView, NotifierView, UndeliveredMessage } from './notifier/view.ts'
 export { type SqliteStoreOptions, sqliteStore } from './storage/sqlite-store.ts'
+export type { Store } from './storage/store.ts'
 export {
   createTurnwatch,
   type GapSummary,

@@ -2,20 +2,23 @@
 
 import type { VerifyAnswer } from './detector/detector.ts'
 import type { Clock } from './detector/observed-clock.ts'
-import type { SampleStore } from './detector/sample-store.ts'
 import { PRESETS, type ThresholdOptions } from './detector/thresholds.ts'
 import type { Verdict } from './detector/verdict.ts'
-import type { StaleMessage } from './notifier/message.ts'
+import type { NotifyOption } from './notifier/notifier-options.ts'
+import type { Store } from './storage/store.ts'
 
 export interface TurnwatchOptions {
   /** Hears of every fault of ours, of a listener, a callback or the store, in one line. @default prints to stderr */
   readonly onError?: (fault: Error) => void
-  /** Where samples survive a restart, see `sqliteStore`. @default memory only */
-  readonly store?: SampleStore
+  /** Where samples and messages survive a restart, see `sqliteStore`. @default memory only */
+  readonly store?: Store
   /** Preset and defaults. @default the preset `standard` with 120 s to the first token, 90 s afterwards */
   readonly thresholds?: ThresholdOptions
-  /** Told of each stale episode once. A throw or rejection is counted and reported. */
-  readonly notify?: (message: StaleMessage) => void | Promise<void>
+  /**
+   * Told of each stale episode once: a callback, a channel, or channels with options. What fails is tried again.
+   * @default nobody
+   */
+  readonly notify?: NotifyOption
   /** Asked once when a turn becomes suspect; `no` restarts its silence. No answer within 1 s counts as `still`. */
   readonly verify?: (suspicion: Verdict) => VerifyAnswer | Promise<VerifyAnswer>
   /** The thread that started another. @default `sub.<parent>.<suffix>` */
@@ -56,7 +59,7 @@ export function refuseBadOptions(options: TurnwatchOptions): void {
   if (options.keepThreads !== undefined && !(Number.isInteger(options.keepThreads) && options.keepThreads >= 0)) {
     throw new RangeError(`keepThreads: ${options.keepThreads} is not a whole number of threads`)
   }
-  for (const name of ['onError', 'notify', 'verify', 'parentOf', 'runningThreads'] as const) {
+  for (const name of ['onError', 'verify', 'parentOf', 'runningThreads'] as const) {
     const value = options[name]
     if (value !== undefined && typeof value !== 'function') {
       throw new TypeError(`${name}: ${JSON.stringify(value)} is not a function`)

@@ -3,13 +3,14 @@
 /** The facade: what a host embeds. Joins the detector with threads, listeners, storage and the notifier. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Detector, type DetectorSink } from './detector/detector.ts'
+import { type ClosedEpisode, Detector, type DetectorSink } from './detector/detector.ts'
 import type { EndedTurn } from './detector/ended-turn.ts'
 import type { ThresholdRow } from './detector/learning.ts'
 import { type Clock, TICK_MS } from './detector/observed-clock.ts'
 import { ProcessWatch } from './detector/process-watch.ts'
 import { SampleWriter } from './detector/sample-writer.ts'
 import type { FaultPlace, SelfCounters } from './detector/self-counters.ts'
+import { StoreFaults } from './detector/store-faults.ts'
 import { Threads, type TurnStart } from './detector/threads.ts'
 import type { Verdict } from './detector/verdict.ts'
 import { dropOldest } from './instrumentation/drop-oldest.ts'
@@ -21,7 +22,11 @@ import type { Turn } from './instrumentation/turn.ts'
 import { isoTime, type TurnStats, turnStats } from './instrumentation/turn-stats.ts'
 import { livenessOfThread, livenessOfTurn } from './liveness/describe.ts'
 import type { PrismLiveness } from './liveness/prism.ts'
-import { type StaleMessage, staleMessage } from './notifier/message.ts'
+import { NotifierCounters } from './notifier/counters.ts'
+import type { Message } from './notifier/message.ts'
+import { Notifier } from './notifier/notifier.ts'
+import { notifierOptions } from './notifier/notifier-options.ts'
+import { NOTHING_UNDELIVERED, type NotifierView } from './notifier/view.ts'
 import { packageVersion } from './package-root.ts'
 import { systemClock } from './system-clock.ts'
 import { refuseBadOptions, type TurnwatchOptions } from './turnwatch-options.ts'
@@ -103,6 +108,7 @@ export class Turnwatch implements AsyncDisposable {
   readonly #detector: Detector
   readonly #threads: Threads
   readonly #writer: SampleWriter | null
+  readonly #notifier: Notifier | null
   readonly #processes: ProcessWatch
   readonly #listeners: { [K in keyof Listeners]: Set<Listeners[K]> } = {
     suspect: new Set(),
@@ -120,24 +126,30 @@ export class Turnwatch implements AsyncDisposable {
     this.#options = options
     const sink: DetectorSink = {
       verdict: (verdict) => this.#emit(verdict),
+      worsened: (verdict) => this.#notifier?.worsened(verdict),
+      closed: (episode: ClosedEpisode) => this.#notifier?.closed(episode),
       ended: (turn, ended) => this.#ended(turn, ended),
       learned: (samples) => this.#writer?.add(samples),
       fault: (where, error) => this.#report(where, error),
     }
     this.#clock = options.clock ?? systemClock()
     this.#tickedAt = this.#clock.monoMs()
-    this.#detector = new Detector({ ...options, clock: this.#clock }, sink)
+    const earlierEpisode = (threadId: string, turnId: string) => this.#notifier?.earlier(threadId, turnId)
+    this.#detector = new Detector({ ...options, clock: this.#clock, earlierEpisode }, sink)
     this.#threads = new Threads(
       this.#detector,
       { keepThreads: options.keepThreads ?? 10_000, keepThreadsMs: options.keepThreadsMs ?? 86_400_000 },
       options.parentOf ?? parentOfThread,
     )
     this.#processes = new ProcessWatch((error) => this.#detector.fault('clock', error))
-    this.#writer = options.store ? new SampleWriter(options.store, this.#detector) : null
+    const faults = new StoreFaults(this.#detector.self, (where, error) => this.#detector.fault(where, error))
+    this.#writer = options.store ? new SampleWriter(options.store, this.#detector, faults) : null
+    this.#notifier = options.notify === undefined ? null : this.#makeNotifier(options.notify, faults)
   }
 
   /** Starts a turn that the host knows of. Ends the one that still ran in its thread as `aborted`. */
   startTurn(start: TurnOptions): TurnHandle {
+    if (start.title != null) this.#notifier?.titled(start.threadId, start.title)
     const turn = this.#threads.start(start)
     if (start.pid !== undefined) {
       this.#processes.watch(
@@ -185,11 +197,12 @@ export class Turnwatch implements AsyncDisposable {
     return this
   }
 
-  /** Stops ticking and writes what is not written yet. Turns are left as they are. */
+  /** Stops ticking, waits some seconds for messages under way, writes what is not written yet. Turns are left as they are. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
     this.#processes.stop()
+    await this.#notifier?.stop((ms) => sleep(ms))
     await this.#writer?.close(() => sleep(STORE_PAUSE_MS))
   }
 
@@ -205,6 +218,7 @@ export class Turnwatch implements AsyncDisposable {
       this.#threads.evictOld()
       this.#processes.check()
       this.#writer?.flush()
+      this.#notifier?.tick()
     } catch (error) {
       this.#detector.fault('tick', error)
     }
@@ -275,6 +289,11 @@ export class Turnwatch implements AsyncDisposable {
     })
   }
 
+  /** The messages that have not arrived, and how their channels do. */
+  notifications(): NotifierView {
+    return this.#notifier?.view() ?? NOTHING_UNDELIVERED
+  }
+
   /** What is recorded so far of every running turn, as if each was aborted now. */
   running(): TurnStats[] {
     this.#detector.time.read()
@@ -302,6 +321,7 @@ export class Turnwatch implements AsyncDisposable {
       return collectMetrics(this.#detector, {
         notStarted,
         unsettled,
+        notifier: this.#notifier?.measure() ?? new NotifierCounters([]),
         perThread: options.perThread ?? 'all',
         version: packageVersion(),
       })
@@ -325,28 +345,33 @@ export class Turnwatch implements AsyncDisposable {
   readonly #take = (turn: Turn, event: TurnEvent): void => this.#observe(turn, event)
 
   #emit(verdict: Verdict): void {
+    // First, because a listener may end the turn.
+    if (verdict.verdict === 'stale') this.#notifier?.opened(verdict)
     this.#tell(this.#listeners[verdict.verdict], verdict)
-    if (verdict.verdict === 'stale') this.#notify(staleMessage(verdict))
   }
 
-  #notify(message: StaleMessage): void {
-    const { notify } = this.#options
-    if (notify === undefined) return
-    const told = () => {
-      if (message.parent !== null) this.#remember(message.parent, message)
-    }
-    try {
-      const delivery = notify(message)
-      if (delivery === undefined) told()
-      else Promise.resolve(delivery).then(told, (error: unknown) => this.#detector.fault('notifier', error))
-    } catch (error) {
-      this.#detector.fault('notifier', error)
-    }
+  #makeNotifier(notify: NonNullable<TurnwatchOptions['notify']>, faults: StoreFaults): Notifier {
+    return new Notifier(notifierOptions(notify), this.#options.store?.outbox ?? null, {
+      clock: this.#clock,
+      owner: crypto.randomUUID(),
+      random: Math.random,
+      defer: setImmediate,
+      told: (message) => this.#remember(message),
+      fault: (error) => this.#detector.fault('notifier', error),
+      countFault: () => this.#detector.self.fault('notifier'),
+      report: (line) => this.#report('notifier', new Error(line)),
+      storeFailed: (op, error) => faults.failed(op, error),
+      storeWorked: (op) => faults.worked(op),
+    })
   }
 
-  #remember(parent: string, message: StaleMessage): void {
+  /** What a parent was told is shown with its thread. */
+  #remember({ parent, key, text }: Message): void {
+    if (parent === null) return
     const told = this.#messages.get(parent) ?? []
-    told.push({ key: message.key, at: isoTime(this.#detector.time.wallMs), text: message.text })
+    // Another channel has told it already.
+    if (told.some((message) => message.key === key)) return
+    told.push({ key, at: isoTime(this.#clock.wallMs()), text })
     if (told.length > KEEP_MESSAGES) told.shift()
     this.#messages.delete(parent)
     this.#messages.set(parent, told)

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander'
 import { BadInput } from '../bad-input.ts'
+import { channelsOf } from './channels.ts'
 import { port } from './options.ts'
 
 const DEFAULT_PORT = 9464
@@ -21,10 +22,11 @@ async function run(options: { port?: number }): Promise<void> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   if (process.env.npm_lifecycle_event === 'start') endWithParent(stop)
+  const channels = await channelsOf()
   const { demo } = await import('../hosts/demo/demo.ts')
   const wanted = options.port ?? portFromEnvironment() ?? DEFAULT_PORT
   try {
-    await demo({ port: wanted, say: (line) => process.stdout.write(`${line}\n`), signal: stop.signal })
+    await demo({ port: wanted, channels, say: (line) => process.stdout.write(`${line}\n`), signal: stop.signal })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
     throw new BadInput(`port ${wanted} is in use: set TURNWATCH_PORT or --port to another, or to 0 for any free one`)

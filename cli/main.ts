@@ -7,6 +7,7 @@ import { packageVersion } from '../package-root.ts'
 import { classifyCommand } from './classify.ts'
 import { demoCommand } from './demo.ts'
 import { learnCommand, thresholdsCommand } from './learn.ts'
+import { notifyCommand } from './notify.ts'
 import { replayCommand } from './replay.ts'
 import { runCommand } from './run.ts'
 
@@ -25,6 +26,7 @@ for (const command of [
   classifyCommand(),
   learnCommand(),
   thresholdsCommand(),
+  notifyCommand(),
 ]) {
   program.addCommand(command)
 }
@@ -32,7 +34,7 @@ for (const command of [program, ...program.commands]) {
   command
     .exitOverride()
     .showSuggestionAfterError(false)
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'turnwatch: ')) })
+    .configureOutput({ outputError: (text, write) => write(`turnwatch: ${withAllowed(command, text)}\n`) })
 }
 
 // `run` writes for its command, in a way of its own: touching Node's stream would change the descriptor they share.
@@ -52,6 +54,19 @@ function report(error: unknown): number {
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   process.stderr.write(`turnwatch: ${program.opts().debug ? stack : message}\n`)
   return error instanceof BadInput ? BAD_INPUT : FAILURE
+}
+
+/** What was wrong, in one line, with what is allowed where a name is none that we know. */
+function withAllowed(command: Command, text: string): string {
+  // A value that was given with it may hold a secret.
+  const wrong = text
+    .trimEnd()
+    .replace(/^error: /, '')
+    .replace(/^(unknown option '[^'=]*)=.*'$/s, "$1'")
+  const options = [...command.options.map(({ long, short }) => long ?? short), '--help']
+  if (wrong.startsWith('unknown option')) return `${wrong}; allowed: ${options.join(', ')}`
+  if (!wrong.startsWith('unknown command')) return wrong
+  return `${wrong}; allowed: ${command.commands.map((one) => one.name()).join(', ')}`
 }
 
 /** A reader that has seen enough, such as `head`, is no error. */

@@ -67,6 +67,11 @@ export function portOrOff(value: string): number | 'off' {
   }
 }
 
+/** The values of an option that may be given several times. */
+export function collected(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
 /** The file that learned samples are kept in by default. */
 export function defaultStoreFile(env: NodeJS.ProcessEnv = process.env, platform = process.platform): string {
   return join(stateFolder(env, platform), 'turnwatch', 'turnwatch.db')

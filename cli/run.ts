@@ -4,7 +4,8 @@ import { Command } from 'commander'
 import { BadInput } from '../bad-input.ts'
 import type { Preset } from '../detector/thresholds.ts'
 import type { SourceName } from '../instrumentation/sources/index.ts'
-import { defaultStoreFile, duration, file, name, portOrOff, preset, source } from './options.ts'
+import { channelsOf, NOTIFY, NOTIFY_SECRET } from './channels.ts'
+import { collected, defaultStoreFile, duration, file, name, portOrOff, preset, source } from './options.ts'
 
 interface Options {
   readonly source?: SourceName
@@ -41,18 +42,24 @@ export function runCommand(): Command {
       portOrOff,
     )
     .option('--metrics-file <file>', "keep the metrics in a file for node_exporter's textfile collector", file)
-    .option('--notify <url>', 'POST stale verdicts there as JSON; repeatable (also TURNWATCH_NOTIFY)', collected)
-    .option('--store <file>', 'where learned samples are kept; off: nowhere', file, defaultStoreFile())
+    .option(
+      '--notify <url>',
+      `tell of stale turns: a webhook http(s)://… or alertmanager+http(s)://…; repeatable (also ${NOTIFY}; signed with ${NOTIFY_SECRET})`,
+      collected,
+    )
+    .option(
+      '--store <file>',
+      'where learned samples and undelivered messages are kept; off: nowhere',
+      file,
+      defaultStoreFile(),
+    )
     .action(run)
 }
 
 async function run(command: string[], options: Options): Promise<void> {
   if (command.length === 0) throw new BadInput('run: no COMMAND: turnwatch run [options] -- COMMAND...')
   const afterTool = options.afterTool ?? options.midStream
-  const urls = [
-    ...(options.notify ?? []).map((url) => httpUrl('--notify', url)),
-    ...urlsIn(process.env.TURNWATCH_NOTIFY).map((url) => httpUrl('TURNWATCH_NOTIFY', url)),
-  ]
+  const channels = await channelsOf(options.notify)
   const { runCommand: runAgent } = await import('../hosts/command/run.ts')
   const { code, interrupted } = await runAgent(command, {
     source: options.source,
@@ -67,25 +74,10 @@ async function run(command: string[], options: Options): Promise<void> {
     },
     port: options.port === undefined || options.port === 'off' ? null : options.port,
     metricsFile: options.metricsFile,
-    notify: [...new Map(urls.map((url) => [url.href, url])).values()],
+    channels,
     storeFile: options.store === 'off' ? null : options.store,
   })
   if (interrupted) process.kill(process.pid, 'SIGINT')
   // Everything is written; a pipe that a process of the command's still holds must not keep us.
   process.exit(code)
-}
-
-function collected(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value]
-}
-
-function urlsIn(list: string | undefined): string[] {
-  return (list ?? '').split(/[\s,]+/).filter((url) => url !== '')
-}
-
-/** Its value is not in the message: URLs hold secrets. */
-function httpUrl(name: string, value: string): URL {
-  const url = URL.parse(value)
-  if (url !== null && /^https?:$/.test(url.protocol)) return url
-  throw new BadInput(`${name}: not an http or https URL`)
 }

@@ -59,10 +59,33 @@ export interface DetectorOptions {
   readonly lostAfterMs?: number | undefined
   /** A turn whose provider is gone ends `lost` after this long without an end. @default 60000 */
   readonly lostAfterExitMs?: number | undefined
+  /**
+   * The last stale episode of a turn of before this process. One that is open goes on, under the same number, until
+   * progress closes it.
+   */
+  readonly earlierEpisode?: ((threadId: string, turnId: string) => EarlierEpisode | undefined) | undefined
+}
+
+interface EarlierEpisode {
+  readonly episode: number
+  readonly open: boolean
+}
+
+/** A stale episode that has closed; its ids are those of its stale verdict. */
+export interface ClosedEpisode {
+  readonly threadId: string
+  readonly turnId: string
+  readonly episode: number
+  readonly resolution: Resolution
+  /** The verdict `recovered`; null for an end, and for an episode of before this process. */
+  readonly verdict: Verdict | null
 }
 
 export interface DetectorSink {
   verdict(verdict: Verdict): void
+  /** A stale turn got a stronger reason within its episode, which is no verdict of its own. */
+  worsened?(verdict: Verdict): void
+  closed?(episode: ClosedEpisode): void
   ended(turn: Turn, ended: EndedTurn): void
   learned(samples: readonly Sample[]): void
   fault(where: FaultPlace, error: unknown): void
@@ -79,6 +102,7 @@ export class Detector {
   readonly #verify: DetectorOptions['verify']
   readonly #lostAfterMs: number
   readonly #lostAfterExitMs: number
+  readonly #earlierEpisode: DetectorOptions['earlierEpisode']
 
   #state = new Uint8Array(0)
   #graceUntil = new Float64Array(0)
@@ -104,6 +128,7 @@ export class Detector {
     this.#verify = options.verify
     this.#lostAfterMs = options.lostAfterMs ?? 86_400_000
     this.#lostAfterExitMs = options.lostAfterExitMs ?? 60_000
+    this.#earlierEpisode = options.earlierEpisode
     this.time = new ObservedClock(options.clock)
     this.learning = new Learning(options.thresholds ?? {})
     this.turns = new TurnClock(this.time, (key) => {
@@ -130,7 +155,28 @@ export class Detector {
     this.#trouble[slot] = undefined
     if (identity.model === null) this.#unnamed.set(turn, this.time.now)
     else this.counters.at(this.turns.keyAt(slot)).started++
+    if (named) this.#recall(turn)
     return turn
+  }
+
+  /** Takes the id that the wire gives a turn. */
+  adopt(turn: Turn, turnId: string): void {
+    turn.adopt(turnId)
+    this.#recall(turn)
+  }
+
+  /** A turn that was stale before this process goes on with its episodes. */
+  #recall(turn: Turn): void {
+    const { slot, threadId, turnId } = turn
+    if (this.#earlierEpisode === undefined || this.episodes(turn) > 0) return
+    const earlier = this.#earlierEpisode(threadId, turnId)
+    if (earlier === undefined) return
+    const trouble = this.#troubleOf(slot)
+    trouble.episode = earlier.episode
+    trouble.openedAs = { threadId, turnId }
+    trouble.carried = earlier.open
+    trouble.everStale = true
+    if (earlier.open) this.#attention[slot] = 1
   }
 
   /** Takes one event of a running turn. */
@@ -193,7 +239,9 @@ export class Detector {
     turns.observeOpenGap(slot)
     const trouble = this.#trouble[slot]
     const key = turns.keyAt(slot)
-    if (this.#state[slot] === STALE && trouble) this.#closeEpisode(trouble, outcome === 'lost' ? 'lost' : 'ended')
+    const resolution = outcome === 'lost' ? 'lost' : 'ended'
+    if (this.#state[slot] === STALE && trouble) this.#closeEpisode(trouble, resolution)
+    else if (trouble?.carried) this.#tellClosed(trouble, resolution, null)
     const stats = turnStats(turns, turn, outcome, trouble?.everStale ?? false)
     const counters = this.counters.at(key)
     counters.ended[outcome]++
@@ -380,14 +428,20 @@ export class Detector {
     const { slot } = turn
     const trouble = this.#troubleOf(slot)
     if (this.#state[slot] === STALE) {
-      if (trouble.reason === 'silence') trouble.reason = reason
+      if (trouble.reason !== 'silence') return
+      trouble.reason = reason
+      const verdict = this.#verdict(turn, 'stale', reason, this.turns.silenceMs(slot))
+      this.#guard('listener', () => this.#sink.worsened?.(verdict))
       return
     }
     const silence = this.turns.silenceMs(slot)
     this.turns.observeOpenGap(slot)
     this.#state[slot] = STALE
     this.#attention[slot] = 1
-    trouble.episode++
+    // Nothing has closed the episode of before this process, so this is the same one.
+    if (!trouble.carried) trouble.episode++
+    trouble.carried = false
+    trouble.openedAs = { threadId: turn.threadId, turnId: turn.turnId }
     trouble.everStale = true
     trouble.reason = reason
     trouble.openedBy = reason
@@ -428,19 +482,30 @@ export class Detector {
       trouble.goneAt = null
       this.#gone.delete(turn)
     }
-    if (state !== STALE || !trouble) return
+    if (!trouble) return
+    if (state !== STALE) {
+      if (trouble.carried) this.#tellClosed(trouble, 'recovered', null)
+      return
+    }
     this.#state[slot] = RUNNING
     const phase = PHASES[trouble.openedPhase] as (typeof PHASES)[number]
-    this.#closeEpisode(trouble, 'recovered')
     this.counters.at(this.turns.keyAt(slot)).recovered[trouble.openedBy][phase]++
-    this.#guard('listener', () =>
-      this.#sink.verdict(this.#verdict(turn, 'recovered', trouble.reason, now - trouble.staleSince)),
-    )
+    const verdict = this.#verdict(turn, 'recovered', trouble.reason, now - trouble.staleSince)
+    this.#closeEpisode(trouble, 'recovered', verdict)
+    this.#guard('listener', () => this.#sink.verdict(verdict))
     trouble.errorMessage = null
   }
 
-  #closeEpisode(trouble: Trouble, resolution: Resolution): void {
+  #closeEpisode(trouble: Trouble, resolution: Resolution, verdict: Verdict | null = null): void {
     this.counters.staleSeconds[resolution].observe((this.time.now - trouble.staleSince) / 1000)
+    this.#tellClosed(trouble, resolution, verdict)
+  }
+
+  #tellClosed(trouble: Trouble, resolution: Resolution, verdict: Verdict | null): void {
+    const { openedAs, episode } = trouble
+    trouble.carried = false
+    if (openedAs === null) return
+    this.#guard('listener', () => this.#sink.closed?.({ ...openedAs, episode, resolution, verdict }))
   }
 
   #unsuspect(slot: number): void {

@@ -3,40 +3,41 @@
 import { PHASES } from '../instrumentation/events.ts'
 import { isSilence, type Sample } from '../instrumentation/turn-stats.ts'
 import type { Detector } from './detector.ts'
-import { type SampleStore, StoreBusy, type StoredExtras, type StoredLearning } from './sample-store.ts'
+import type { SampleStore, StoredExtras, StoredLearning } from './sample-store.ts'
+import type { StoreFaults } from './store-faults.ts'
 
 /** Samples that wait for a store that does not take them; older ones are dropped. */
 const MAX_WAITING = 10_000
 /** How often a store that did not take the samples is tried again at the end. */
 const CLOSE_TRIES = 10
-/** A store that is busy this often in a row is reported. */
-const BUSY_TRIES = 20
 
 export class SampleWriter {
   readonly #store: SampleStore
   readonly #detector: Detector
+  readonly #faults: StoreFaults
   #waiting: Sample[] = []
   #writing: Promise<void> | null = null
   #loading = false
   /** Saves that failed in a row. */
   #failures = 0
 
-  constructor(store: SampleStore, detector: Detector) {
+  constructor(store: SampleStore, detector: Detector, faults: StoreFaults) {
     this.#store = store
     this.#detector = detector
+    this.#faults = faults
     try {
       const loaded = store.load()
       if (loaded instanceof Promise) {
         this.#loading = true
         loaded
           .then((learning) => this.#take(learning))
-          .catch((error: unknown) => this.#failed('load', error))
+          .catch((error: unknown) => faults.failed('load', error))
           .finally(() => {
             this.#loading = false
           })
       } else this.#take(loaded)
     } catch (error) {
-      this.#failed('load', error)
+      faults.failed('load', error)
     }
   }
 
@@ -73,7 +74,7 @@ export class SampleWriter {
     try {
       await this.#store.close?.()
     } catch (error) {
-      this.#failed('close', error)
+      this.#faults.failed('close', error)
     }
   }
 
@@ -84,10 +85,12 @@ export class SampleWriter {
         rows.map((row) => this.#extras(row)),
       )
       this.#failures = 0
+      this.#faults.worked('save')
     } catch (error) {
       this.#waiting = [...samples, ...this.#waiting]
       this.#detector.learning.markDirty(rows)
-      this.#failed('save', error)
+      this.#failures++
+      this.#faults.failed('save', error)
     }
   }
 
@@ -111,15 +114,6 @@ export class SampleWriter {
     // What was just read need not be written back.
     known.takeDirty()
     known.markDirty(changed)
-  }
-
-  /** Each failure is counted; a store that keeps failing is reported once. */
-  #failed(op: 'load' | 'save' | 'close', error: unknown): void {
-    this.#detector.self.storeErrors[op]++
-    if (op !== 'save') return this.#detector.fault('store', error)
-    this.#failures++
-    // What is busy is tried again, which is no news unless it goes on.
-    if (this.#failures === (error instanceof StoreBusy ? BUSY_TRIES : 1)) this.#detector.fault('store', error)
   }
 }
 

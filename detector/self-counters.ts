@@ -28,7 +28,7 @@ export class SelfCounters {
   readonly lagSeconds = new Histogram(LAG_SECONDS)
   /** Events of types that their source does not know, by source and type. */
   readonly unclassified = new Map<string, { source: string; type: string; count: number }>()
-  readonly storeErrors = { load: 0, save: 0, close: 0 }
+  readonly storeErrors = { load: 0, save: 0, close: 0, claim: 0, outbox: 0 }
   readonly faults = Object.fromEntries(FAULT_PLACES.map((place) => [place, 0])) as Record<FaultPlace, number>
 
   ticked(gapMs: number, pause: Pause, periodMs: number, at: { wallMs: number; now: number }): void {

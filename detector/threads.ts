@@ -28,6 +28,8 @@ export interface TurnStart {
   readonly parentThreadId?: string | null | undefined
   /** Epoch ms, for display, of a turn that was found running. */
   readonly startedAt?: number | undefined
+  /** The thread's title: by it threads of Model Router are known, which tells the parent itself. */
+  readonly title?: string | null | undefined
 }
 
 /** What is known of a thread besides the turn that runs in it. */
@@ -72,7 +74,7 @@ export class Threads {
     const { turnId } = from
     const running = this.running.get(from.threadId)
     if (turnId !== undefined && running !== undefined && (running.turnId === turnId || !running.named)) {
-      running.adopt(turnId)
+      this.#detector.adopt(running, turnId)
       this.#detector.identify(running, from)
       return running
     }
@@ -112,7 +114,7 @@ export class Threads {
     if (event.turn !== undefined && past?.endedIds.includes(event.turn)) return this.#afterEnd(past, turn === undefined)
     if (turn !== undefined && !turn.named && event.turn !== undefined) {
       // The turn was started before the wire had named it.
-      turn.adopt(event.turn)
+      this.#detector.adopt(turn, event.turn)
       return this.#detector.observe(turn, event)
     }
     if (event.turn === undefined ? opensTurn(event) : startsNamedTurn(event)) {

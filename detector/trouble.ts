@@ -5,6 +5,10 @@ import type { ThresholdRow } from './learning.ts'
 
 export interface Trouble {
   episode: number
+  /** The ids that the episode opened under; the thread may get another name. */
+  openedAs: { readonly threadId: string; readonly turnId: string } | null
+  /** Whether the episode was open when the process before this one ended, and nothing has closed it yet. */
+  carried: boolean
   reason: StaleReason
   /** The reason that opened the episode. */
   openedBy: StaleReason
@@ -28,6 +32,8 @@ export interface Trouble {
 export function newTrouble(): Trouble {
   return {
     episode: 0,
+    openedAs: null,
+    carried: false,
     reason: 'silence',
     openedBy: 'silence',
     openedPhase: 0,

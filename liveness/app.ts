@@ -1,6 +1,6 @@
 /**
- * What the liveness room answers over HTTP: the Prism route, every thread, health, metrics and the live page. A
- * web-standard handler, so that any server can mount it; `serveLiveness` brings one.
+ * What the liveness room answers over HTTP: the Prism route, every thread and every message that has not arrived,
+ * health, metrics and the live page. A web-standard handler, so that any server can mount it; `serveLiveness` brings one.
  */
 
 import { type Context, Hono } from 'hono'
@@ -11,7 +11,10 @@ import { metricsText } from './metrics-text.ts'
 import { PAGE_POLICY, readPageFiles } from './page-files.ts'
 
 /** What is asked of a watch. */
-export type LivenessWatch = Pick<Turnwatch, 'liveness' | 'threads' | 'now' | 'tickLateMs' | 'self' | 'metrics'>
+export type LivenessWatch = Pick<
+  Turnwatch,
+  'liveness' | 'threads' | 'notifications' | 'now' | 'tickLateMs' | 'self' | 'metrics'
+>
 
 export interface LivenessOptions {
   /**
@@ -53,7 +56,9 @@ export function livenessApp(watch: LivenessWatch, options: LivenessOptions = {})
     return orUnavailable(c, () => watch.liveness(threadId))
   })
 
-  app.get('/api/prism/threads', (c) => orUnavailable(c, () => ({ now: watch.now(), threads: watch.threads() })))
+  app.get('/api/prism/threads', (c) =>
+    orUnavailable(c, () => ({ now: watch.now(), threads: watch.threads(), notifications: watch.notifications() })),
+  )
 
   app.get('/healthz', (c) => {
     const tickLateMs = Math.round(watch.tickLateMs())

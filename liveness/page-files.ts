@@ -16,8 +16,11 @@ const FILES = {
   '/page.css': ['page.css', CSS],
   '/row.css': ['row.css', CSS],
   '/narrow-row.css': ['narrow-row.css', CSS],
+  '/messages.css': ['messages.css', CSS],
   '/page.js': ['page.js', JAVASCRIPT],
   '/row.js': ['row.js', JAVASCRIPT],
+  '/messages.js': ['messages.js', JAVASCRIPT],
+  '/text.js': ['text.js', JAVASCRIPT],
   '/icon.svg': ['icon.svg', 'image/svg+xml'],
 } as const
 

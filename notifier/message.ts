@@ -1,13 +1,12 @@
-/** What the parent thread is told of a stale turn. */
+/** A message of a stale turn, as every channel gets it; also the body of the webhook. */
 
-import { episodeKey, type Verdict } from '../detector/verdict.ts'
+import type { Verdict } from '../detector/verdict.ts'
 import type { Phase } from '../instrumentation/events.ts'
 import type { StaleReason } from '../instrumentation/turn-counters.ts'
 
-/** Also the body of the webhook. */
-export interface StaleMessage {
-  readonly verdict: 'stale'
-  /** The idempotency key: `stale/<thread>/<turn>/<episode>`. */
+export interface Message {
+  readonly verdict: 'stale' | 'recovered'
+  /** The idempotency key: `stale/<thread>/<turn>/<episode>`; `recovered/…` for the message that follows it. */
   readonly key: string
   readonly thread: string
   readonly turn: string
@@ -18,17 +17,23 @@ export interface StaleMessage {
   readonly phase: Phase
   readonly lastEventAt: string
   readonly lastEventKind: string
+  /** Observed ms without progress; of `recovered`, how long the turn was stale. */
   readonly silenceMs: number
   readonly thresholdMs: number
   readonly thresholdSource: 'default' | 'measured'
-  /** The same for a reader. */
+  /** The same for a reader, be it an agent or a person. */
   readonly text: string
+  /** The messages that this one stands for, itself among them, where children of one parent are grouped. */
+  readonly group?: readonly Message[]
 }
 
-export function staleMessage(verdict: Verdict): StaleMessage {
+/** A verdict of which the notifier speaks. */
+export type ToldVerdict = Verdict & { readonly verdict: Message['verdict'] }
+
+export function messageOf(verdict: ToldVerdict, key: string, text: string): Message {
   return {
-    verdict: 'stale',
-    key: episodeKey(verdict),
+    verdict: verdict.verdict,
+    key,
     thread: verdict.threadId,
     turn: verdict.turnId,
     parent: verdict.parentThreadId,
@@ -41,43 +46,6 @@ export function staleMessage(verdict: Verdict): StaleMessage {
     silenceMs: verdict.silenceMs,
     thresholdMs: verdict.thresholdMs,
     thresholdSource: verdict.thresholdSource,
-    text: staleText(verdict),
+    text,
   }
-}
-
-/** One line: who is stale, why, since when, and by which limit. */
-export function staleText(verdict: Verdict): string {
-  const who = `${clean(verdict.threadId)} (${clean(verdict.provider)}${verdict.model ? ` ${clean(verdict.model)}` : ''})`
-  const progress =
-    verdict.lastProgressAt === null
-      ? `no progress since the turn started`
-      : `last progress ${verdict.lastProgressAt} (${clean(verdict.lastProgressKind)})`
-  return `stale: ${who}: ${why(verdict)}; ${progress}`
-}
-
-function why(verdict: Verdict): string {
-  const limit = `threshold ${seconds(verdict.thresholdMs)} ${verdict.thresholdSource}, ${verdict.preset}, ${verdict.phase}`
-  const silent = `silent for ${seconds(verdict.silenceMs)}`
-  // While a tool or wait is open nothing is judged, so there is no silence to speak of.
-  const before = verdict.open ? `${clean(verdict.open)} was open` : silent
-  switch (verdict.reason) {
-    case 'silence':
-      return `reason silence: ${silent} (${limit})`
-    case 'provider-dead':
-      return `reason provider-dead: its process or session is gone, ${before} (${limit})`
-    case 'provider-error':
-      return `reason provider-error: ${clean(verdict.errorMessage ?? 'the provider reported a final error')}, ${before} (${limit})`
-    default:
-      return verdict.reason satisfies never
-  }
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`
-}
-
-/** Values come from the wire: no line breaks or control characters, and a bounded length. */
-function clean(value: string): string {
-  const plain = value.replace(/\p{Cc}+/gu, ' ')
-  return plain.length > 200 ? `${plain.slice(0, 199)}…` : plain
 }

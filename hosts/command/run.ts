@@ -7,7 +7,9 @@ import { isatty } from 'node:tty'
 import { BadInput } from '../../bad-input.ts'
 import type { ThresholdOptions } from '../../detector/thresholds.ts'
 import type { SourceName } from '../../instrumentation/sources/index.ts'
-import { staleText } from '../../notifier/message.ts'
+import type { LivenessServer } from '../../liveness/server.ts'
+import type { Channel } from '../../notifier/channel.ts'
+import { staleText } from '../../notifier/message-text.ts'
 import { sqliteStore } from '../../storage/sqlite-store.ts'
 import { createTurnwatch, type Turnwatch } from '../../turnwatch.ts'
 import type { TurnwatchOptions } from '../../turnwatch-options.ts'
@@ -16,6 +18,7 @@ import { openSink } from './byte-sink.ts'
 import { passStdin } from './command-stdin.ts'
 import { CommandStdout } from './command-stdout.ts'
 import { forwardSignals } from './forward-signals.ts'
+import type { MetricsFile } from './metrics-file.ts'
 import { Notes } from './notes.ts'
 import { agentOfSource, missingFlags, recogniseCommand } from './recognise-command.ts'
 import { type Exit, exitCode, startCommand, startFailureCode } from './start-command.ts'
@@ -29,8 +32,9 @@ export interface RunOptions {
   /** Of the live page; null for none, 0 for any free one. */
   readonly port: number | null
   readonly metricsFile?: string | undefined
-  readonly notify: readonly URL[]
-  /** Where samples are kept; null for memory only. */
+  /** Ways out for messages; without any there is no notifier. */
+  readonly channels: readonly Channel[]
+  /** Where samples and messages are kept; null for memory only. */
   readonly storeFile: string | null
 }
 
@@ -56,23 +60,26 @@ export interface Ending {
 export async function runCommand(command: readonly string[], options: RunOptions): Promise<Ending> {
   const notes = new Notes(openSink(2))
   const say = (text: string) => notes.say(text)
-  const webhooks =
-    options.notify.length > 0 ? new (await import('./webhook.ts')).Webhooks(options.notify, say) : undefined
+  const { channels, storeFile, thresholds } = options
   const watch = createTurnwatch({
-    thresholds: options.thresholds,
+    thresholds,
     onError: onceEach(say),
-    ...(options.storeFile === null ? {} : { store: sqliteStore(options.storeFile) }),
-    ...(webhooks ? { notify: (message) => webhooks.send(message) } : {}),
+    ...(storeFile === null ? {} : { store: sqliteStore(storeFile) }),
+    // Nobody else supervises an agent that we run.
+    ...(channels.length === 0 ? {} : { notify: { channels, isManagedElsewhere: () => false } }),
   } satisfies TurnwatchOptions).start()
   announce(watch, say)
-  const server = options.port === null ? undefined : await serve(watch, options.port)
-  if (server) say(`live page at ${server.url}/`)
-  const metrics = await writeMetricsFile(watch, options.metricsFile, say)
+  let server: LivenessServer | undefined
+  let metrics: MetricsFile | undefined
   try {
+    server = options.port === null ? undefined : await serve(watch, options.port)
+    if (server) say(`live page at ${server.url}/`)
+    metrics = await writeMetricsFile(watch, options.metricsFile, say)
     return await runWatched(command, options, watch, say)
   } finally {
-    await Promise.all([metrics?.close(), webhooks?.close(), server?.close()])
+    // The last metrics say what became of the last messages.
     await watch.stop()
+    await Promise.all([metrics?.close(), server?.close()])
     await notes.flushed()
   }
 }
@@ -191,14 +198,18 @@ async function serve(watch: Turnwatch, port: number) {
   }
 }
 
-/** A fault that lasts, such as a locked store, is one line and not one a second. */
+/**
+ * A fault that lasts, such as a locked store, is one line and not one a second. What the notifier says has its own words
+ * for each channel, which says nothing twice while it lasts.
+ */
 function onceEach(say: (text: string) => void): (fault: Error) => void {
   const said = new Set<string>()
   return ({ message }) => {
     const text = message.replace(/^turnwatch: /, '')
     const where = text.split(':')[0] as string
-    if (said.has(where)) return
-    said.add(where)
+    const what = where === 'notifier' ? text : where
+    if (said.has(what)) return
+    said.add(what)
     say(text)
   }
 }

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSource } from '../../instrumentation/sources/index.ts'
 import { serveLiveness } from '../../liveness/server.ts'
+import type { Channel } from '../../notifier/channel.ts'
 import { createTurnwatch, type TurnHandle, type Turnwatch } from '../../turnwatch.ts'
 import { type Child, children, recordedStatistics } from './recordings.ts'
 
@@ -14,19 +15,25 @@ const DEFAULT_MS = 15_000
 /** A round lasts at least this long, so that its dead child is noticed and can be looked at. */
 const MIN_ROUND_MS = 40_000
 const BETWEEN_ROUNDS_MS = 4000
+/** The dispatcher is busy for so many tries of a message, so that the page shows one that waits. */
+const BUSY_TRIES = 2
+/** At the end nobody waits long for a message of a play. */
+const CLOSE_MS = 1000
 
 export interface DemoOptions {
   readonly port: number
+  /** Who is told besides the dispatcher. */
+  readonly channels: readonly Channel[]
   /** Takes a line of what is going on. */
   readonly say: (line: string) => void
   readonly signal: AbortSignal
 }
 
 /** Plays round after round until the signal is aborted. */
-export async function demo({ port, say, signal }: DemoOptions): Promise<void> {
+export async function demo({ port, channels, say, signal }: DemoOptions): Promise<void> {
   const watch = createTurnwatch({
     thresholds: { firstTokenMs: DEFAULT_MS, midStreamMs: DEFAULT_MS, afterToolMs: DEFAULT_MS },
-    notify: ({ parent, text }) => say(`told ${parent}: ${text}`),
+    notify: { channels: [dispatch(say), ...channels], isManagedElsewhere: () => false, closeMs: CLOSE_MS },
   })
   const server = await serveLiveness(watch, { port })
   try {
@@ -41,6 +48,19 @@ export async function demo({ port, say, signal }: DemoOptions): Promise<void> {
   } finally {
     await server.close()
     await watch.stop()
+  }
+}
+
+/** What a host does that puts messages into the threads of its agents. */
+function dispatch(say: DemoOptions['say']): Channel {
+  return {
+    name: 'dispatcher',
+    needsParent: true,
+    deliver: ({ parent, text }, { attempt }) => {
+      if (attempt <= BUSY_TRIES) return 'busy'
+      say(`told ${parent}: ${text}`)
+      return 'delivered'
+    },
   }
 }
 

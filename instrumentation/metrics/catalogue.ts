@@ -65,6 +65,12 @@ export const catalogue = {
   tick_lag_seconds: histogram('s', [], 'How late ticks were.'),
   internal_errors_total: counter('{error}', ['where'], 'Faults of ours or of a callback that were caught.'),
   store_errors_total: counter('{error}', ['op'], 'Failed operations of the store.'),
+  notifications_total: counter('{try}', ['channel'], 'Tries to deliver a message, or to repeat a state.'),
+  notifications_failed_total: counter('{try}', ['channel', 'reason'], 'Tries that failed.'),
+  notifications_suppressed_total: counter('{message}', ['reason'], 'Messages that were not delivered on purpose.'),
+  notifications_pending: gauge('{message}', ['channel'], 'Messages that wait to be delivered.'),
+  notification_oldest_pending_seconds: gauge('s', ['channel'], 'Age of the oldest of them.'),
+  notification_delay_seconds: histogram('s', ['channel'], 'From the stale verdict to the delivery of its message.'),
   build_info: gauge('', ['version', 'node_version', 'catalogue'], 'Version of turnwatch, always 1.'),
 } as const satisfies Record<string, Definition>
 

@@ -44,7 +44,21 @@ interface Row {
   readonly samples: number
 }
 
+/** What metrics need of a notifier. */
+interface MeasuredNotifier {
+  readonly suppressed: Readonly<Record<string, number>>
+  readonly channels: readonly {
+    readonly name: string
+    readonly tries: number
+    readonly failed: Readonly<Record<string, number>>
+    readonly delaySeconds: Histogram
+    readonly pending: number
+    readonly oldestPendingMs: number
+  }[]
+}
+
 export interface Host {
+  readonly notifier: MeasuredNotifier
   readonly notStarted: number
   readonly unsettled: number
   readonly perThread: PerThreadSeries
@@ -62,6 +76,7 @@ export function collectMetrics(detector: Measured, host: Host): Family[] {
   const groups = modelGroups(detector.turns)
   collectModels(detector, families, groups)
   collectRunning(detector, families, groups, host)
+  collectNotifier(host.notifier, families)
   collectSelf(detector, families, host)
   return families.all()
 }
@@ -308,6 +323,22 @@ function collectThreads(turns: TurnClock, families: Families, threads: Thread[],
 
 function riskOf({ state, silenceMs, thresholdMs }: Thread): number {
   return risk(state, silenceMs, thresholdMs)
+}
+
+function collectNotifier({ suppressed, channels }: MeasuredNotifier, families: Families): void {
+  for (const [reason, count] of Object.entries(suppressed)) {
+    families.add('notifications_suppressed_total', count, { reason })
+  }
+  for (const { name, tries, failed, delaySeconds, pending, oldestPendingMs } of channels) {
+    const channel = labelValue(name)
+    families.add('notifications_total', tries, { channel })
+    for (const [reason, count] of Object.entries(failed)) {
+      families.add('notifications_failed_total', count, { channel, reason })
+    }
+    families.add('notifications_pending', pending, { channel })
+    families.add('notification_oldest_pending_seconds', oldestPendingMs / 1000, { channel })
+    families.addHistogram('notification_delay_seconds', delaySeconds, { channel })
+  }
 }
 
 function collectSelf({ self }: Measured, families: Families, host: Host): void {

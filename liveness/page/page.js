@@ -1,6 +1,8 @@
 /** The live page: asks for every thread once a second, keeps one row per thread, and says when nobody answers. */
 
-import { clockTime, Row, setText } from './row.js'
+import { Messages } from './messages.js'
+import { Row } from './row.js'
+import { clockTime, setText } from './text.js'
 
 const POLL_MS = 1000
 const TIMEOUT_MS = 5000
@@ -14,6 +16,7 @@ const template = byId('row').content.firstElementChild
 
 /** Rows by thread id. */
 const rows = new Map()
+const messages = new Messages()
 const filter = { state: 'all', text: '' }
 let threads = []
 let answeredAt = null
@@ -137,6 +140,7 @@ async function poll() {
     threads = answer.threads
     answeredAt = performance.now()
     connect(answer.now)
+    messages.update(answer.notifications, answer.now, answeredAt)
     show()
   } catch (error) {
     disconnect(error)
@@ -176,6 +180,7 @@ setInterval(() => {
   if (!connected || document.hidden) return
   const now = performance.now()
   for (const row of rows.values()) if (row.visible) row.draw(now)
+  messages.draw(now)
 }, DRAW_MS)
 
 poll()

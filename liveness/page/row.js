@@ -1,29 +1,11 @@
-/** One thread's row. Everything from outside is set as text, never as markup. */
+/** One thread's row. */
+
+import { clockTime, setText, span } from './text.js'
 
 /** The bar ends at 1.5 times the threshold; its marks, at 1 and 1.25 times, stand in the style sheet. */
 const BAR_END = 1.5
 /** A threshold that is switched off comes as the largest safe integer. */
 const OFF = Number.MAX_SAFE_INTEGER
-
-const HOURS = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' })
-
-export function setText(node, text) {
-  if (node.firstChild === null || node.firstChild.data !== text) node.textContent = text
-}
-
-/** An ISO time as hours, minutes and seconds here. */
-export function clockTime(iso) {
-  return HOURS.format(new Date(iso))
-}
-
-/** Seconds in at most two units: `42 s`, `3 m 05 s`, `2 h 10 m`. */
-function span(ms) {
-  const seconds = Math.max(0, Math.floor(ms / 1000))
-  const two = (n) => String(n).padStart(2, '0')
-  if (seconds < 60) return `${seconds} s`
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`
-  return `${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} m`
-}
 
 /** `90 s`, `112.5 s`. */
 const limit = (ms) => `${Number((ms / 1000).toFixed(1))} s`

@@ -55,10 +55,15 @@ export interface Settings {
 
 /** `turnwatch run`, without a store unless the arguments say so. */
 export function run(args: readonly string[], settings: Settings = {}): Running {
-  const { TURNWATCH_NOTIFY: _, ...env } = process.env
   const store =
     args.slice(0, args.indexOf('--')).includes('--store') || settings.env?.XDG_STATE_HOME ? [] : ['--store', 'off']
-  const child = spawn(node, [join(root, 'cli', 'main.ts'), 'run', ...store, ...args], {
+  return turnwatch(['run', ...store, ...args], settings)
+}
+
+/** The command, in an environment that names no receiver unless the settings do. */
+export function turnwatch(args: readonly string[], settings: Settings = {}): Running {
+  const { TURNWATCH_NOTIFY: _url, TURNWATCH_NOTIFY_SECRET: _secret, ...env } = process.env
+  const child = spawn(node, [join(root, 'cli', 'main.ts'), ...args], {
     env: { ...env, NODE_COMPILE_CACHE: compileCache, ...settings.env },
     detached: settings.detached ?? false,
   })

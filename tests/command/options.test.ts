@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { defaultStoreFile } from '../../cli/options.ts'
-import { claude, newPath, run } from './harness.ts'
+import { claude, newPath, run, turnwatch } from './harness.ts'
 
 describe.concurrent('bad input is one line and exit code 2, and nothing is started', () => {
   it.each([
@@ -11,6 +11,8 @@ describe.concurrent('bad input is one line and exit code 2, and nothing is start
     [['--port', '70000'], '--port'],
     [['--port', 'of'], 'or off'],
     [['--notify', 'ftp://user:s3cret@host/s3cret'], '--notify'],
+    [['--notify', 'alertmanager+ftp://host/s3cret'], '--notify'],
+    [['--notify', 'http://user:%s3cret@host'], '--notify'],
     [['--unknown'], '--unknown'],
   ])('%s', async (options, named) => {
     const mark = newPath()
@@ -32,7 +34,28 @@ describe.concurrent('bad input is one line and exit code 2, and nothing is start
   it('in the environment', async () => {
     const { code, stderr } = await run(claude('exit:0'), { env: { TURNWATCH_NOTIFY: 'http://ok.test s3cret' } }).ended
     expect(code).toBe(2)
-    expect(stderr).toBe('turnwatch: TURNWATCH_NOTIFY: not an http or https URL\n')
+    expect(stderr).toBe(
+      'turnwatch: TURNWATCH_NOTIFY: not an http or https URL, nor one of alertmanager+http or alertmanager+https\n',
+    )
+  })
+
+  it('as a signing key', async () => {
+    const mark = newPath()
+    const env = { TURNWATCH_NOTIFY_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, whsec_s3cret!' }
+    const { code, stderr } = await run(['--notify', 'http://ok.test', ...claude(`mark:${mark}`)], { env }).ended
+    expect(code).toBe(2)
+    expect(stderr).toBe('turnwatch: TURNWATCH_NOTIFY_SECRET: is not base64, with or without whsec_ before it\n')
+    expect(existsSync(mark)).toBe(false)
+  })
+
+  it('as a name that nobody knows, with those that are known', async () => {
+    const option = await run(['--notfy=http://s3cret.test', ...claude('exit:0')]).ended
+    expect(option.stderr).toMatch(/^turnwatch: unknown option '--notfy'; allowed: --source, .*--notify, .*--help\n$/)
+    const command = await turnwatch(['watch']).ended
+    expect(command.stderr).toBe(
+      "turnwatch: unknown command 'watch'; allowed: run, demo, replay, classify, learn, thresholds, notify\n",
+    )
+    expect([option.code, command.code]).toEqual([2, 2])
   })
 
   it('for a port that is taken', async () => {

@@ -1,30 +1,47 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { PrismLiveness } from '../../index.ts'
+import type { Message, NotifierView, PrismLiveness } from '../../index.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 let host: ChildProcess
+/** Who is told besides the dispatcher. */
+const posted: Message[] = []
+const receiver = createServer(async (request, response) => {
+  posted.push((await json(request)) as Message)
+  response.writeHead(204).end()
+})
 let said = ''
 let url = ''
 
 beforeAll(async () => {
-  host = spawn(process.execPath, ['cli/main.ts', 'demo'], { cwd: root, env: { ...process.env, TURNWATCH_PORT: '0' } })
+  receiver.listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const { port } = receiver.address() as AddressInfo
+  const env = { ...process.env, TURNWATCH_PORT: '0', TURNWATCH_NOTIFY: `http://127.0.0.1:${port}/hook` }
+  host = spawn(process.execPath, ['cli/main.ts', 'demo'], { cwd: root, env })
   host.stdout?.on('data', (chunk) => {
     said += chunk
   })
   url = await vi.waitUntil(() => /live page: (\S+)/.exec(said)?.[1], { timeout: 30_000 })
 })
 afterAll(async () => {
+  receiver.close()
   if (host.exitCode !== null) return
   host.kill('SIGKILL')
   await once(host, 'exit')
 })
 
+async function answer<T>(path: string): Promise<T> {
+  return (await (await fetch(new URL(path, url))).json()) as T
+}
+
 async function threads(): Promise<PrismLiveness[]> {
-  const response = await fetch(new URL('/api/prism/threads', url))
-  return ((await response.json()) as { threads: PrismLiveness[] }).threads
+  return (await answer<{ threads: PrismLiveness[] }>('/api/prism/threads')).threads
 }
 
 describe('the demo', () => {
@@ -52,11 +69,23 @@ describe('the demo', () => {
     ])
     expect([...stale]).toEqual(['sub.demo-1.dead-stream'])
     expect(shown?.[0]?.threadId).toBe('sub.demo-1.dead-stream')
-    const dispatcher = shown.find(({ threadId }) => threadId === 'demo-1')
-    expect(dispatcher?.messages.map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^stale: sub\.demo-1\.dead-stream \(claudeAgent claude-opus-4-6\): reason silence: /),
+    // It is busy for a while, which the page shows.
+    const { messages } = await vi.waitUntil(
+      async () => {
+        const { notifications } = await answer<{ notifications: NotifierView }>('/api/prism/threads')
+        return notifications.messages[0]?.failure != null && notifications
+      },
+      { timeout: 10_000, interval: 100 },
+    )
+    expect(messages).toMatchObject([
+      { thread: 'sub.demo-1.dead-stream', parent: 'demo-1', channel: 'dispatcher', failure: 'the parent is busy' },
     ])
-    expect(said).toContain('told demo-1: stale: sub.demo-1.dead-stream')
+    const told = await vi.waitUntil(() => /^told demo-1: (.*)$/m.exec(said)?.[1], { timeout: 15_000 })
+    expect(told).toMatch(
+      /^Child thread sub\.demo-1\.dead-stream \(claudeAgent, claude-opus-4-6\) has stopped streaming: .*again\.$/,
+    )
+    const dispatcher = await answer<PrismLiveness>('/api/prism/liveness?threadId=demo-1')
+    expect(new Set(dispatcher.messages.map(({ text }) => text))).toEqual(new Set([told]))
     expect(said).toMatch(/learned once from \d+ recorded turns; below 20 samples a default of 15 s is in force/)
   }, 180_000)
 
@@ -71,7 +100,8 @@ describe('the demo', () => {
       { timeout: 120_000, interval: 300 },
     )
     expect([...stale]).toEqual(['sub.demo-1.dead-stream'])
-    expect(said.match(/stale: sub\.\S+/g)).toEqual(['stale: sub.demo-1.dead-stream'])
+    expect(said.match(/^told .* thread \S+/gm)).toEqual(['told demo-1: Child thread sub.demo-1.dead-stream'])
+    expect(posted.map(({ thread, parent }) => [thread, parent])).toEqual([['sub.demo-1.dead-stream', 'demo-1']])
     expect(said).toContain('round 1: demo-1 gives dead-stream up')
   }, 180_000)
 
@@ -87,8 +117,7 @@ describe('the demo', () => {
 })
 
 it('a port that is taken is one clear line', async () => {
-  const { createServer } = await import('node:net')
-  const taken = createServer().listen(0, '127.0.0.1')
+  const taken = createTcpServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
   const second = spawn(process.execPath, ['cli/main.ts', 'demo'], {

@@ -47,7 +47,7 @@ describe('loading', () => {
     healthyTurn(host, 'a', 1000).run(10_000)
     await settle()
     expect(host.faults).toEqual(['turnwatch: store: disk on fire'])
-    expect(host.watch.self.storeErrors).toEqual({ load: 1, save: 0, close: 0 })
+    expect(host.watch.self.storeErrors).toEqual({ load: 1, save: 0, close: 0, claim: 0, outbox: 0 })
     expect(store.saved.map(({ id, phase, silenceMs }) => [id, phase, silenceMs])).toEqual([
       ['stats/a/a', 'first-token', 0],
       ['stats/a/a', 'mid-stream', 4000],

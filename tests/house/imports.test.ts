@@ -20,6 +20,7 @@ const ALLOWED: Record<string, readonly string[]> = {
 
 /** What rooms may import that is neither theirs nor Node's. */
 const PACKAGES: Record<string, readonly string[]> = {
+  notifier: ['undici'],
   liveness: ['hono', '@hono/node-server', 'prom-client'],
   hosts: ['zod', 'undici', 'prom-client'],
   cli: ['commander'],

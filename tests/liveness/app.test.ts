@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type LivenessOptions, livenessApp, type PrismLiveness } from '../../liveness/index.ts'
+import type { NotifierView } from '../../notifier/view.ts'
 import { type Fixture, fixture } from './manual-clock.ts'
 
 const MODEL = { provider: 'codex', model: 'gpt-5.2-codex' }
@@ -210,10 +211,15 @@ describe('GET /api/prism/liveness', () => {
   test('a parent shows what it was told, whether it runs or not', async () => {
     const at = fixture({ notify: () => {} })
     at.watch.startTurn({ threadId: 'sub.boss.one', turnId: 't1', ...MODEL }).observe({ kind: 'exit', code: 1 })
-    const { messages } = await liveness(at, 'boss')
-    expect(messages).toEqual([
-      { key: 'stale/sub.boss.one/t1/1', at: '2026-01-05T08:00:03.000Z', text: expect.stringContaining('sub.boss.one') },
-    ])
+    await expect
+      .poll(async () => (await liveness(at, 'boss')).messages)
+      .toEqual([
+        {
+          key: 'stale/sub.boss.one/t1/1',
+          at: '2026-01-05T08:00:03.000Z',
+          text: expect.stringContaining('sub.boss.one'),
+        },
+      ])
   })
 
   test.each(['', '?threadId=', '?threadId=%20%09', '?threadid=a'])('%j names no thread: 400', async (query) => {
@@ -264,7 +270,11 @@ describe('GET /api/prism/liveness', () => {
 describe('GET /api/prism/threads', () => {
   test('an idle watch has none', async () => {
     const { status, body } = await ask(fixture(), '/api/prism/threads')
-    expect({ status, body }).toEqual({ status: 200, body: { now: '2026-01-05T08:00:03.000Z', threads: [] } })
+    const notifications = { channels: [], messages: [] }
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { now: '2026-01-05T08:00:03.000Z', threads: [], notifications },
+    })
   })
 
   test('lists the liveness of every running or requested turn, riskiest first', async () => {
@@ -289,6 +299,32 @@ describe('GET /api/prism/threads', () => {
     ])
     expect(now).toBe('2026-01-05T08:02:34.000Z')
     expect(threads[0]).toEqual(await liveness(at, 'stale'))
+  })
+
+  test('says which messages have not arrived, as the notifier tells it', async () => {
+    const at = fixture()
+    const notifications: NotifierView = {
+      channels: [{ name: 'webhook', pending: 1, oldestPendingMs: 2000, dead: 0, failing: 'timeout' }],
+      messages: [
+        {
+          key: 'stale/sub.boss.one/t1/1',
+          thread: 'sub.boss.one',
+          parent: 'boss',
+          channel: 'webhook',
+          state: 'pending',
+          since: '2026-01-05T08:00:01.000Z',
+          attempts: 1,
+          failure: 'timeout',
+          nextTryAt: null,
+        },
+      ],
+    }
+    at.watch.notifications = () => notifications
+    expect((await ask(at, '/api/prism/threads')).body).toEqual({
+      now: '2026-01-05T08:00:03.000Z',
+      threads: [],
+      notifications,
+    })
   })
 })
 

@@ -1,6 +1,7 @@
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { type LivenessServer, serveLiveness } from '../../liveness/index.ts'
+import { type LivenessServer, type LivenessWatch, serveLiveness } from '../../liveness/index.ts'
+import type { ChannelView, NotifierView, UndeliveredMessage } from '../../notifier/view.ts'
 import { type Fixture, fixture } from './manual-clock.ts'
 
 const ARGS = [
@@ -203,7 +204,7 @@ describe.skipIf(inject('missing').includes('chromium'))('the live page', () => {
     await row(HOSTILE).waitFor()
     expect((await threads()).sort()).toEqual([HOSTILE, '__proto__', `sub.${HOSTILE}.x`])
     expect(await row(HOSTILE).locator('.what').textContent()).toBe(HOSTILE)
-    expect(await row(HOSTILE).locator('.message').textContent()).toContain(HOSTILE)
+    expect(await row(HOSTILE).locator('.message').textContent()).toContain('"sub.\\u003cimg src=x onerror=')
     expect(await row(`sub.${HOSTILE}.x`).locator('.model').textContent()).toBe(HOSTILE + HOSTILE)
     expect(await page.locator('img').count()).toBe(0)
     expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
@@ -297,7 +298,246 @@ describe.skipIf(inject('missing').includes('chromium'))('the live page', () => {
     expect(ratios.filter(([, ratio]) => ratio < 4.5)).toEqual([])
     expect(await page.evaluate('getComputedStyle(document.querySelector(".fill")).transitionDuration')).toBe('0s')
   })
+
+  describe('messages that have not arrived', () => {
+    let notifications: NotifierView
+
+    beforeEach(async () => {
+      notifications = { channels: [], messages: [] }
+      await server.close()
+      server = await serveLiveness(
+        telling(at, () => notifications),
+        { port: 0 },
+      )
+    })
+
+    const section = () => page.getByRole('region', { name: 'Messages' })
+    const channels = () => section().getByRole('list', { name: 'Channels' }).getByRole('listitem').allInnerTexts()
+    const listed = () => section().getByRole('list', { name: 'Undelivered messages' }).getByRole('listitem')
+    /** The words of the nth message as they are seen and read out, however they are laid out. */
+    const words = async (n: number) => (await listed().allInnerTexts())[n]?.replace(/\s+/g, ' ')
+    /** Whether the page is wider than the window, and the elements of the section that reach beyond it. */
+    const beyond = () =>
+      page.evaluate(`[
+        document.documentElement.scrollWidth - innerWidth,
+        ...[...document.querySelectorAll('#messages *')]
+          .filter((e) => e.checkVisibility() && !e.closest('.unseen') && e.parentElement.clientWidth > 0)
+          .filter((e) => getComputedStyle(e).display !== 'inline' && e.getBoundingClientRect().right > innerWidth)
+          .map((e) => e.className),
+      ]`)
+
+    test('one that waits is shown with its tries, its last failure and the next try', async () => {
+      notifications = {
+        channels: [channel({ pending: 2, oldestPendingMs: 63_000, failing: '503 Service Unavailable' })],
+        messages: [
+          message({
+            since: '2026-01-05T07:59:00.000Z',
+            attempts: 4,
+            failure: '503 Service Unavailable',
+            nextTryAt: '2026-01-05T08:01:03.000Z',
+          }),
+          message({ thread: 'sub.boss.two', key: 'stale/sub.boss.two/t1/1', parent: null }),
+        ],
+      }
+      await open()
+      await section().waitFor()
+      expect((await channels()).join()).toMatch(
+        /^webhook\s+2 pending, oldest 1 m 0\d s\s+failing: 503 Service Unavailable$/,
+      )
+      expect(await words(0)).toMatch(
+        /^pending sub.boss.one to be told: boss channel webhook last failure 503 Service Unavailable 4 tries next in (1 m 00|5\d) s since \d\d:59:00 1 m 0\d s ago$/,
+      )
+      expect(await words(1)).toMatch(
+        /^pending sub.boss.two channel webhook last failure none yet not tried trying now since \d\d:00:00 \d s ago$/,
+      )
+    })
+
+    test('ages and the time to the next try run between two answers', async () => {
+      notifications = {
+        channels: [channel({ pending: 1, oldestPendingMs: 3000 })],
+        messages: [message({ attempts: 1, failure: 'timeout', nextTryAt: '2026-01-05T08:00:05.000Z' })],
+      }
+      await open()
+      await section().getByText('next in 2 s').waitFor()
+      // From here on no answer comes; the page gives up on one after several seconds.
+      await page.route('**/api/prism/threads', () => {})
+      await section().getByText('1 pending, oldest 6 s').waitFor()
+      await listed().getByText('6 s ago').waitFor()
+      await listed().getByText('next try is due').waitFor()
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+    })
+
+    test('a dead one is shown with its reason, and told to assistive technology', async () => {
+      notifications = {
+        channels: [channel({ dead: 1 })],
+        messages: [message({ state: 'dead', attempts: 31, failure: 'expired' })],
+      }
+      await open()
+      await section().waitFor()
+      expect((await channels()).join()).toMatch(/^webhook\s+1 dead$/)
+      expect(await words(0)).toMatch(
+        /^dead sub.boss.one to be told: boss channel webhook last failure expired 31 tries given up /,
+      )
+      expect(await page.getByRole('status').allInnerTexts()).toContain('Messages: 1 dead')
+    })
+
+    test('without any there is no such section, and it goes when the last one has arrived', async () => {
+      notifications = { channels: [channel({})], messages: [] }
+      at.watch.startTurn({ threadId: 'runs', ...CODEX })
+      await open()
+      await row('runs').waitFor()
+      expect(await section().isVisible()).toBe(false)
+      expect(
+        await page
+          .getByText(/messages/i)
+          .filter({ visible: true })
+          .count(),
+      ).toBe(0)
+      notifications = { channels: [channel({ pending: 1, failing: 'timeout' })], messages: [message({})] }
+      await listed().getByText('sub.boss.one').waitFor()
+      notifications = { channels: [channel({ failing: 'timeout' })], messages: [] }
+      await listed().getByText('sub.boss.one').waitFor({ state: 'detached' })
+      expect((await channels()).join()).toMatch(/^webhook\s+failing: timeout$/)
+      expect(await section().getByText('Last failure').isVisible()).toBe(false)
+      notifications = { channels: [channel({})], messages: [] }
+      await section().waitFor({ state: 'hidden' })
+      expect(await row('runs').isVisible()).toBe(true)
+    })
+
+    test('the first five stand open, the others on request by keyboard, and those beyond the list are counted', async () => {
+      const many = Array.from({ length: 50 }, (_, i) => message({ key: `stale/${i}`, thread: `thread-${i}` }))
+      const dead = many.map((one) => message({ ...one, channel: 't3', state: 'dead', failure: 'gone' }))
+      notifications = {
+        channels: [
+          channel({ pending: 70, failing: 'timeout' }),
+          channel({ name: 't3', dead: 51 }),
+          channel({ name: 'ok' }),
+        ],
+        messages: [...many, ...dead],
+      }
+      await open()
+      await section().getByText('21 more are not listed.').waitFor()
+      expect((await channels()).length).toBe(2)
+      expect(await listed().locator('.child').allInnerTexts()).toEqual(many.slice(0, 5).map(({ thread }) => thread))
+      await section().getByText('Show all 100').focus()
+      await page.keyboard.press('Enter')
+      await listed().nth(99).waitFor()
+      notifications = { channels: notifications.channels, messages: notifications.messages.slice(1) }
+      await section().getByText('Show all 99').waitFor()
+      expect(await listed().locator('.child').allInnerTexts(), 'the list that was opened stays open').toEqual(
+        [...many, ...dead].slice(1).map(({ thread }) => thread),
+      )
+      expect(await page.evaluate('document.activeElement.textContent'), 'and keeps the focus').toBe('Show all 99')
+      notifications = { channels: [channel({ pending: 5 })], messages: many.slice(0, 5) }
+      await section()
+        .getByText(/Show all/)
+        .waitFor({ state: 'hidden' })
+    })
+
+    test('two channels may carry the same message; what is selected of one stays selected when it dies', async () => {
+      const channels = [channel({ pending: 1 }), channel({ name: 't3', pending: 1 })]
+      notifications = { channels, messages: [message({}), message({ channel: 't3' })] }
+      await open()
+      await listed().nth(1).locator('.child').selectText()
+      notifications = { channels, messages: [message({}), message({ channel: 't3', state: 'dead' })] }
+      await listed().nth(1).getByText('dead').waitFor()
+      expect(await listed().locator('.by').allInnerTexts()).toEqual(['webhook', 't3'])
+      expect(await page.evaluate('String(getSelection())')).toBe('sub.boss.one')
+    })
+
+    const BIDI = '\u202e\u2067evil\u05d0\u05d1 txt.exe'
+    const LONG = 'x'.repeat(10_000)
+    const WORDS = 'word\n'.repeat(10_000)
+
+    test.each([
+      ['markup', 1200, HOSTILE],
+      ['markup', 320, HOSTILE],
+      ['direction marks', 1200, BIDI],
+      ['direction marks', 320, BIDI],
+      ['ten thousand letters', 1200, LONG],
+      ['ten thousand letters', 700, LONG],
+      ['ten thousand letters', 320, LONG],
+      ['ten thousand words', 1200, WORDS],
+      ['ten thousand words', 700, WORDS],
+      ['ten thousand words', 320, WORDS],
+    ])('%s in every name and reason are text that keeps to its place, %i wide', async (_, width, text) => {
+      const plain = { attempts: 3, failure: 'timeout' }
+      const hostile = { ...plain, thread: text, parent: text, channel: text, failure: text }
+      notifications = {
+        channels: [channel({ name: text, pending: 2, dead: 1, failing: text }), channel({ pending: 1 })],
+        messages: [message(plain), message({ ...hostile, key: text }), message({ ...hostile, state: 'dead' })],
+      }
+      await page.setViewportSize({ width, height: 800 })
+      await open()
+      await listed().nth(2).waitFor()
+      for (const part of ['.child', '.receiver-id', '.by', '.failure']) {
+        expect(await listed().nth(1).locator(part).textContent(), part).toBe(text)
+      }
+      expect(await section().locator('.channel-name').first().textContent()).toBe(text)
+      expect(await section().locator('.failing').first().textContent()).toBe(`failing: ${text}`)
+      expect(await page.locator('img').count()).toBe(0)
+      expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
+
+      expect(await beyond()).toEqual([0])
+      for (const part of ['.badge', '.child', '.tries', '.since']) {
+        const [a, b] = await Promise.all([0, 1].map((i) => listed().nth(i).locator(part).boundingBox()))
+        expect(b?.x, part).toBe(a?.x)
+      }
+      expect((await listed().nth(1).boundingBox())?.height).toBeLessThan(240)
+      const failure = await listed().nth(1).locator('.failure').boundingBox()
+      if (text.length > 1000) expect(failure?.height, 'a long reason takes more than one line').toBeGreaterThan(30)
+      expect((await section().getByRole('list', { name: 'Channels' }).boundingBox())?.height).toBeLessThan(90)
+      for (const seenText of ['2 pending, oldest', '1 dead']) {
+        expect(await section().getByText(seenText).isVisible(), seenText).toBe(true)
+      }
+    })
+
+    test.each(['light', 'dark'] as const)('they have enough contrast in %s mode', async (colorScheme) => {
+      await page.emulateMedia({ colorScheme })
+      notifications = {
+        channels: [channel({ pending: 2, failing: 'timeout' }), channel({ name: 't3', dead: 1 })],
+        messages: [message({}), message({ key: 'b', failure: 'timeout' }), message({ channel: 't3', state: 'dead' })],
+      }
+      await open()
+      await listed().nth(2).waitFor()
+      const ratios = (await page.evaluate(CONTRASTS)) as [string, number][]
+      expect(ratios.length).toBeGreaterThan(30)
+      expect(ratios.filter(([, ratio]) => ratio < 4.5)).toEqual([])
+    })
+  })
 })
+
+/** The watch of a fixture whose notifier says what a test wants. */
+function telling({ watch }: Fixture, notifications: () => NotifierView): LivenessWatch {
+  return {
+    liveness: (threadId) => watch.liveness(threadId),
+    threads: () => watch.threads(),
+    notifications,
+    now: () => watch.now(),
+    tickLateMs: () => watch.tickLateMs(),
+    self: watch.self,
+    metrics: (options) => watch.metrics(options),
+  }
+}
+
+function channel(given: Partial<ChannelView>): ChannelView {
+  return { name: 'webhook', pending: 0, oldestPendingMs: 0, dead: 0, failing: null, ...given }
+}
+
+function message(given: Partial<UndeliveredMessage>): UndeliveredMessage {
+  return {
+    key: 'stale/sub.boss.one/t1/1',
+    thread: 'sub.boss.one',
+    parent: 'boss',
+    channel: 'webhook',
+    state: 'pending',
+    since: '2026-01-05T08:00:00.000Z',
+    attempts: 0,
+    failure: null,
+    nextTryAt: null,
+    ...given,
+  }
+}
 
 /** The contrast of each visible text with the nearest ground behind it, as WCAG 2 defines it. */
 const CONTRASTS = `(() => {

@@ -83,7 +83,7 @@ describe('the catalogue', () => {
   })
 
   test('is what a watch exports, each point with exactly the labels of its metric', () => {
-    const at = fixture()
+    const at = fixture({ notify: () => {} })
     const { watch } = at
     watch.startTurn({ threadId: 'a', ...MODEL }).observe({ kind: 'wait.started', id: 'w', reason: 'input' })
     watch.startTurn({ threadId: 'b', ...MODEL }).observe({ kind: 'turn.ended', outcome: 'completed' })
@@ -131,7 +131,7 @@ describe('every known combination starts at 0', () => {
       ['where'],
       ['source', 'clock', 'tick', 'listener', 'verify', 'store', 'collector', 'notifier'],
     ],
-    ['store_errors_total', ['op'], ['load', 'save', 'close']],
+    ['store_errors_total', ['op'], ['load', 'save', 'close', 'claim', 'outbox']],
     ['thread_series_omitted', [], ['']],
     ['turns_not_started', [], ['']],
     ['interrupts_unsettled', [], ['']],

@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { VirtualHost } from '../../hosts/replay/virtual-host.ts'
-import { createTurnwatch, type StaleMessage, type Turnwatch, type TurnwatchOptions } from '../../index.ts'
+import { createTurnwatch, type Message, type Turnwatch, type TurnwatchOptions } from '../../index.ts'
 
 const TEXT = { kind: 'token', stream: 'text' } as const
+
+const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A watch on a virtual clock, and a way to let time pass. */
 function host(options: TurnwatchOptions = {}) {
@@ -28,15 +30,15 @@ describe('bad options', () => {
     [{ thresholds: { midStreamMs: '90s' } }, 'thresholds.midStreamMs: "90s" is not a positive number of ms'],
     [{ thresholds: { afterToolMs: Number.NaN } }, 'thresholds.afterToolMs: null is not a positive number of ms'],
     [{ keepThreads: 1.5 }, 'keepThreads: 1.5 is not a whole number of threads'],
-    [{ notify: 'https://x' }, 'notify: "https://x" is not a function'],
+    [{ notify: 'https://x' }, 'notify: string is neither a function, a channel, nor an object with channels'],
   ])('%j are refused with their name and value', (options, message) => {
     expect(() => createTurnwatch(options as never)).toThrow(message)
   })
 })
 
 describe('a stale child', () => {
-  it('is told to its parent once, in a message that says it all', () => {
-    const told: StaleMessage[] = []
+  it('is told to its parent once, in a message that says it all', async () => {
+    const told: Message[] = []
     const { watch, pass } = host({ notify: (message) => void told.push(message) })
     const turn = watch.startTurn({ threadId: 'sub.boss.one', turnId: 't1', provider: 'claudeAgent', model: 'opus' })
     pass(1)
@@ -59,10 +61,13 @@ describe('a stale child', () => {
         thresholdMs: 90_000,
         thresholdSource: 'default',
         text:
-          'stale: sub.boss.one (claudeAgent opus): reason silence: silent for 113.0 s (threshold 90.0 s default, standard, ' +
-          'mid-stream); last progress 1970-01-01T00:00:01.000Z (text)',
+          'Child thread sub.boss.one (claudeAgent, opus) has stopped streaming: no progress for 113.0 s (reason silence; ' +
+          'threshold 90.0 s default, preset standard, mid-stream). Its last progress was text at 1970-01-01T00:00:01.000Z. ' +
+          'Nothing was cancelled or retried. You may wait, because it can still go on, look at it, or stop it and start ' +
+          'its work again. Another supervisor may have told you already.',
       },
     ])
+    await settle()
     expect(watch.liveness('boss').messages).toEqual([
       { key: 'stale/sub.boss.one/t1/1', at: '1970-01-01T00:01:54.000Z', text: told[0]?.text },
     ])
@@ -81,16 +86,16 @@ describe('a stale child', () => {
       const { watch, pass, faults } = host({ notify })
       watch.startTurn({ threadId: 'a' })
       watch.startTurn({ threadId: 'b' })
-      pass(200)
-      await Promise.resolve()
-      expect(faults).toEqual(['turnwatch: notifier: no', 'turnwatch: notifier: no'])
+      pass(151)
+      await settle()
+      expect(faults).toEqual(['turnwatch: notifier: callback: no; will be tried again'])
       expect(value(watch, 'internal_errors_total', { where: 'notifier' })).toBe(2)
       expect([watch.liveness('a').stale, watch.liveness('b').stale]).toEqual([true, true])
     }
   })
 
   it('hostile names stay one line of bounded length', () => {
-    const told: StaleMessage[] = []
+    const told: Message[] = []
     const { watch, pass } = host({ notify: (message) => void told.push(message) })
     watch.startTurn({ threadId: `a\n\u001b[31mb${'x'.repeat(1000)}`, model: 'm\r\nm' })
     pass(200)

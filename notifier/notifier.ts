@@ -1,0 +1,499 @@
+/** From verdicts to messages: which are told, to whom, and which are taken back. */
+
+import type { Clock } from '../detector/observed-clock.ts'
+import { episodeKey, type Verdict } from '../detector/verdict.ts'
+import { dropOldest } from '../instrumentation/drop-oldest.ts'
+import type { Resolution, StaleReason } from '../instrumentation/turn-counters.ts'
+import { channelId } from './channel-id.ts'
+import { NotifierCounters, type Suppression } from './counters.ts'
+import { type Delivery, isOpen, type Moment, newDelivery } from './delivery.ts'
+import { Groups } from './groups.ts'
+import { Lane, type LaneEnvironment } from './lane.ts'
+import { managedElsewhere } from './managed.ts'
+import { type Message, messageOf, type ToldVerdict } from './message.ts'
+import { textOf } from './message-text.ts'
+import type { ReadyOptions } from './notifier-options.ts'
+import { type Opened, Outbox, type OutboxOp } from './outbox.ts'
+import type { OutboxStore } from './outbox-store.ts'
+import { Slices } from './slices.ts'
+import { type EarlierEpisode, TurnEpisodes } from './turn-episodes.ts'
+import { type NotifierView, viewOf } from './view.ts'
+
+const EXPIRE_MS = 86_400_000
+const KEEP_MS = 604_800_000
+const LEASE_MS = 30_000
+const CLOSE_MS = 5000
+/** Between two looks at what is still under way when the watch stops. */
+const CLOSE_PAUSE_MS = 50
+/** A turn that was stale when its process died and has not been seen again by then is lost. */
+const UNSEEN_MS = 300_000
+/** Titles remembered. */
+const MAX_TITLES = 10_000
+
+/** An episode has closed; its ids are those of the stale verdict. */
+export interface Closed {
+  readonly threadId: string
+  readonly turnId: string
+  readonly episode: number
+  readonly resolution: Resolution
+  /** The verdict `recovered`, where there is one. */
+  readonly verdict: Verdict | null
+}
+
+export interface NotifierEnvironment {
+  readonly clock: Clock
+  /** Unique among the processes that share the store. */
+  readonly owner: string
+  readonly random: () => number
+  defer(work: () => void): void
+  /** A message has arrived. */
+  told(message: Message): void
+  /** Something that a host gave us threw. */
+  fault(error: unknown): void
+  /** The same where there is nothing new to say. */
+  countFault(): void
+  /** A line about a channel. */
+  report(line: string): void
+  storeFailed(op: OutboxOp, error: unknown): void
+  storeWorked(op: OutboxOp): void
+}
+
+type EpisodeIds = Parameters<typeof episodeKey>[0]
+
+type News = { readonly opened: ToldVerdict } | { readonly worse: ToldVerdict } | { readonly closed: Closed }
+
+/** An episode that lasts, or of which messages are still to be delivered. */
+interface Episode {
+  key: string
+  reason: StaleReason
+  readonly deliveries: Delivery[]
+  /** What is known of it; null for one that another process began. */
+  verdict: ToldVerdict | null
+  perhapsToldAlready: boolean
+  /** While the host is asked whether somebody else tells. */
+  deciding: boolean
+  closed: Closed | null
+}
+
+export class Notifier {
+  readonly counters: NotifierCounters
+  readonly #options: ReadyOptions
+  readonly #env: NotifierEnvironment
+  readonly #expireMs: number
+  readonly #hasStore: boolean
+  readonly #outbox: Outbox
+  /** By the name that the store knows a channel by. */
+  readonly #lanes = new Map<string, Lane>()
+  readonly #turns: TurnEpisodes
+  /** By key. */
+  readonly #episodes = new Map<string, Episode>()
+  /** Keys by the detector's own, where another process had used that up. */
+  readonly #renamed = new Map<string, string>()
+  readonly #titles = new Map<string, string>()
+  readonly #groups: Groups
+  /** Episodes of before this process whose turn has not been seen yet, and until when it may be: monotonic ms. */
+  readonly #unseen = new Map<string, number>()
+  readonly #news: Slices<News>
+
+  constructor(options: ReadyOptions, store: OutboxStore | null, env: NotifierEnvironment) {
+    this.#options = options
+    this.#env = env
+    this.#expireMs = options.expireMs ?? EXPIRE_MS
+    this.#hasStore = store !== null
+    this.counters = new NotifierCounters(options.channels.map(({ name }) => name))
+    this.#groups = new Groups(options.groupMs ?? 0)
+    this.#news = new Slices(
+      (news) => this.#guard(() => this.#hear(news)),
+      () => this.#guard(() => this.#outbox.flush()),
+      (work) => env.defer(work),
+    )
+    const lanes = this.#laneEnvironment()
+    options.channels.forEach((channel, i) => {
+      const counters = this.counters.channels[i] as NotifierCounters['channels'][number]
+      this.#lanes.set(channelId(channel), new Lane(channel, counters, lanes))
+    })
+    const keepMs = options.keepMs ?? KEEP_MS
+    const channels = [...this.#lanes.keys()]
+    const leaseMs = options.leaseMs ?? LEASE_MS
+    this.#outbox = new Outbox(
+      store,
+      { owner: env.owner, channels, leaseMs, expireMs: this.#expireMs, keepMs },
+      {
+        moment: () => this.#now(),
+        defer: (work) => env.defer(work),
+        release: (opened) => this.#release(opened),
+        known: (opened, open) => this.#known(opened, open),
+        claimed: (deliveries) => this.#claimed(deliveries),
+        held: (keys) => this.#held(keys),
+        expired: (count) => this.#suppress('expired', count),
+        failed: (op, error) => env.storeFailed(op, error),
+        worked: (op) => env.storeWorked(op),
+      },
+    )
+    this.#turns = new TurnEpisodes(store, env.clock.wallMs() - keepMs, (error) => env.storeFailed('claim', error))
+    this.#outbox.claim()
+  }
+
+  /** A turn begins in this process: what is known of its last stale episode. */
+  earlier(threadId: string, turnId: string): EarlierEpisode | undefined {
+    const found = this.#turns.get(threadId, turnId)
+    if (found === undefined) return undefined
+    this.#turns.set(threadId, turnId, found.episode, { seen: true })
+    this.#unseen.delete(episodeKey({ threadId, turnId, episode: found.episode }))
+    return found
+  }
+
+  /** The host knows the title of a thread. */
+  titled(threadId: string, title: string): void {
+    this.#titles.delete(threadId)
+    this.#titles.set(threadId, title)
+    dropOldest(this.#titles, MAX_TITLES)
+  }
+
+  /** A turn is stale. */
+  opened(verdict: Verdict): void {
+    this.#news.push({ opened: verdict as ToldVerdict })
+  }
+
+  /** A stronger reason has come within the episode. */
+  worsened(verdict: Verdict): void {
+    this.#news.push({ worse: verdict as ToldVerdict })
+  }
+
+  closed(closed: Closed): void {
+    this.#news.push({ closed })
+  }
+
+  /** Once a second. */
+  tick(): void {
+    const now = this.#env.clock.monoMs()
+    for (const [key, until] of this.#unseen) {
+      if (until > now) continue
+      this.#unseen.delete(key)
+      this.#giveUp(key)
+    }
+    this.#news.refill()
+    this.#groups.forgetOld(now)
+    this.#outbox.tick()
+    for (const lane of this.#lanes.values()) lane.tick()
+  }
+
+  /** What is counted, with what waits now. */
+  measure(): NotifierCounters {
+    for (const lane of this.#lanes.values()) {
+      lane.counters.pending = lane.pending().length
+      lane.counters.oldestPendingMs = lane.oldestPendingMs()
+    }
+    return this.counters
+  }
+
+  /** What has not arrived. */
+  view(): NotifierView {
+    return viewOf([...this.#lanes.values()], this.#now())
+  }
+
+  /** Waits for what is under way or due, but not long; writes what is left; closes the channels. */
+  async stop(pause: (ms: number) => Promise<void>): Promise<void> {
+    const lanes = [...this.#lanes.values()]
+    const isBusy = (withinMs: number) =>
+      !this.#news.isEmpty ||
+      (this.#outbox.isBusy && !this.#outbox.isFailing) ||
+      lanes.some((lane) => lane.hasWork(withinMs))
+    for (let left = this.#options.closeMs ?? CLOSE_MS; left >= 0 && isBusy(left); left -= CLOSE_PAUSE_MS) {
+      await pause(CLOSE_PAUSE_MS)
+      for (const lane of lanes) lane.tick()
+    }
+    for (const lane of lanes) lane.abort()
+    await pause(0)
+    await this.#outbox.end(() => pause(2 * CLOSE_PAUSE_MS))
+    const waiting = lanes.reduce((sum, lane) => sum + lane.pending().length, 0)
+    if (waiting > 0) {
+      const fate = this.#hasStore && !this.#outbox.isBusy ? 'kept for the next start' : 'lost'
+      this.#env.report(`${waiting === 1 ? '1 message' : `${waiting} messages`} not delivered in time, ${fate}`)
+    }
+    for (const { channel } of lanes) {
+      try {
+        await channel.close?.()
+      } catch (error) {
+        this.#env.fault(error)
+      }
+    }
+  }
+
+  #hear(news: News): void {
+    if ('opened' in news) this.#open(news.opened)
+    else if ('worse' in news) this.#worsen(news.worse)
+    else this.#close(news.closed)
+  }
+
+  #open(verdict: ToldVerdict): void {
+    const { threadId, turnId } = verdict
+    const earlier = this.#turns.get(threadId, turnId)
+    // The process before this one has told of the same episode; only progress begins a new one.
+    if (earlier?.open && earlier.episode === verdict.episode) return
+    const number = Math.max(verdict.episode, (earlier?.episode ?? 0) + 1)
+    this.#turns.set(threadId, turnId, number, { open: true, seen: true })
+    if (this.#options.per === 'turn' && earlier?.told) return
+    const key = this.#keyFor(verdict, number)
+    const managed = managedElsewhere(
+      threadId,
+      this.#titles.get(threadId) ?? null,
+      this.#options.isManagedElsewhere,
+      (error) => this.#env.fault(error),
+    )
+    const episode = { ...newEpisode(key, verdict.reason), verdict, deciding: managed instanceof Promise }
+    this.#episodes.set(key, episode)
+    if (!(managed instanceof Promise)) return this.#tell(episode, managed)
+    void managed.then((answer) =>
+      this.#guard(() => {
+        episode.deciding = false
+        this.#tell(episode, answer)
+        if (episode.closed) this.#close(episode.closed)
+        this.#outbox.flush()
+      }),
+    )
+  }
+
+  /** Makes the messages of an episode, one for each channel. */
+  #tell(episode: Episode, managed: boolean | null): void {
+    const verdict = episode.verdict as ToldVerdict
+    const { parentThreadId } = verdict
+    const { wallMs, monoMs } = this.#now()
+    const channels = [...this.#lanes].filter(([, { channel }]) => parentThreadId !== null || !channel.needsParent)
+    if (managed) this.#suppress('managed', channels.length)
+    if (!managed) this.#suppress('no-parent', this.#lanes.size - channels.length)
+    if (managed || channels.length === 0) {
+      this.#episodes.delete(episode.key)
+      return
+    }
+    this.#turns.set(verdict.threadId, verdict.turnId, numberOf(episode.key), { told: true })
+    episode.perhapsToldAlready = managed === null && parentThreadId !== null
+    const message = this.#message(verdict, episode.key, episode.perhapsToldAlready)
+    for (const [id, { channel }] of channels) {
+      const group = channel.repeatMs === undefined ? this.#groups.of(message, monoMs) : null
+      episode.deliveries.push(
+        newDelivery({
+          key: message.key,
+          channel: id,
+          episode: episode.key,
+          group: group?.id ?? null,
+          since: wallMs,
+          sinceMono: monoMs,
+          message,
+          dueAt: group?.until ?? monoMs,
+        }),
+      )
+    }
+    const { threadId: thread, turnId: turn, reason } = verdict
+    const stored = { key: episode.key, thread, turn, episode: numberOf(episode.key), reason, openedAt: wallMs }
+    this.#outbox.add({ ...stored, closedAt: null, resolution: null }, [...episode.deliveries])
+  }
+
+  /** What is not under way yet is told with the stronger reason. */
+  #worsen(verdict: ToldVerdict): void {
+    const episode = this.#episodes.get(this.#keyOf(verdict))
+    if (episode === undefined) return
+    episode.reason = verdict.reason
+    episode.verdict = verdict
+    if (episode.deciding) return
+    const message = this.#message(verdict, episode.key, episode.perhapsToldAlready)
+    for (const delivery of episode.deliveries) {
+      if (delivery.state !== 'pending') continue
+      delivery.message = message
+      this.#outbox.changed(delivery)
+    }
+  }
+
+  #close(closed: Closed): void {
+    const { threadId, turnId, resolution, verdict } = closed
+    const key = this.#keyOf(closed)
+    const { wallMs } = this.#now()
+    const episode = this.#episodes.get(key)
+    if (episode?.deciding) {
+      episode.closed = closed
+      return
+    }
+    this.#renamed.delete(episodeKey(closed))
+    this.#turns.set(threadId, turnId, numberOf(key), { open: false })
+    this.#outbox.close(key, wallMs, resolution)
+    if (episode === undefined) return
+    episode.closed = closed
+    for (const delivery of [...episode.deliveries]) {
+      delivery.endedAt = wallMs
+      delivery.sequel = resolution
+      if (delivery.firing) this.#lanes.get(delivery.channel)?.resolve(delivery)
+      else this.#takeBack(delivery, episode.reason)
+      if (verdict && this.#options.recovered && delivery.state === 'delivered') this.#follow(delivery, verdict)
+    }
+    this.#forget(episode)
+  }
+
+  /** A message of a silence that is over; a provider's failure is told in any case. */
+  #takeBack(delivery: Delivery, reason: StaleReason): void {
+    if (delivery.state !== 'pending' || reason !== 'silence' || this.#options.whenOver === 'say') return
+    const lane = this.#lanes.get(delivery.channel) as Lane
+    lane.withdraw(delivery)
+  }
+
+  /** The shorter message, to whoever got the first. */
+  #follow(first: Delivery, verdict: Verdict): void {
+    if (this.#lanes.get(first.channel)?.channel.repeatMs !== undefined) return
+    const { wallMs, monoMs } = this.#now()
+    const message = this.#message(verdict as ToldVerdict, first.episode.replace(/^stale/, 'recovered'), false)
+    const { channel, episode } = first
+    const rest = { channel, episode, group: null, since: wallMs, sinceMono: monoMs, dueAt: monoMs }
+    this.#outbox.add(null, [newDelivery({ ...rest, key: message.key, message })])
+    this.#outbox.flush()
+  }
+
+  /** The turn was stale when its process died, and nobody has seen it since: what shows it as stale must not for ever. */
+  #giveUp(key: string): void {
+    const { wallMs } = this.#now()
+    this.#outbox.close(key, wallMs, 'lost')
+    for (const delivery of this.#episodes.get(key)?.deliveries ?? []) {
+      const { thread, turn } = delivery.message
+      this.#turns.set(thread, turn, numberOf(key), { open: false })
+      delivery.endedAt = wallMs
+      if (delivery.firing) this.#lanes.get(delivery.channel)?.resolve(delivery)
+    }
+  }
+
+  #release({ deliveries, saved }: Opened): void {
+    const lanes = new Set<Lane>()
+    for (const delivery of deliveries) {
+      const lane = this.#lanes.get(delivery.channel)
+      if (lane === undefined || !isOpen(delivery)) continue
+      if (!saved) lane.counters.failed.store++
+      lane.add(delivery)
+      lanes.add(lane)
+    }
+    for (const lane of lanes) lane.pump()
+  }
+
+  /** Another process has opened this episode. If it was closed there, ours is a new one and gets a new key. */
+  #known({ episode: stored, deliveries }: Opened, open: boolean): void {
+    const episode = stored === null ? undefined : this.#episodes.get(stored.key)
+    if (stored === null || episode === undefined || episode.verdict === null) return
+    episode.deliveries.splice(0, deliveries.length)
+    if (open) return
+    this.#episodes.delete(episode.key)
+    episode.key = this.#keyFor(episode.verdict, stored.episode + 1)
+    this.#episodes.set(episode.key, episode)
+    this.#tell(episode, episode.perhapsToldAlready ? null : false)
+    this.#outbox.flush()
+  }
+
+  #claimed(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) {
+      const { message, episode: key } = delivery
+      const { thread, turn } = message
+      const lane = this.#lanes.get(delivery.channel)
+      const episode = this.#episodes.get(key) ?? newEpisode(key, message.reason)
+      const isKnown = episode.deliveries.some((one) => one.key === delivery.key && one.channel === delivery.channel)
+      if (lane === undefined || isKnown) continue
+      this.#episodes.set(key, episode)
+      episode.deliveries.push(delivery)
+      lane.add(delivery)
+      const isOver = delivery.endedAt !== null
+      this.#turns.set(thread, turn, numberOf(key), { open: !isOver, told: true })
+      if (delivery.firing && !isOver && !this.#turns.get(thread, turn)?.seen) {
+        this.#unseen.set(key, this.#env.clock.monoMs() + UNSEEN_MS)
+      }
+      if (isOver && delivery.sequel !== 'lost') this.#takeBack(delivery, message.reason)
+    }
+    for (const lane of this.#lanes.values()) lane.pump()
+  }
+
+  #held(keys: ReadonlySet<string>): void {
+    for (const lane of this.#lanes.values()) {
+      for (const delivery of [...lane.deliveries()]) {
+        if (delivery.stored && !delivery.inFlight && !keys.has(`${delivery.key}\n${delivery.channel}`)) {
+          lane.remove(delivery)
+        }
+      }
+    }
+  }
+
+  #laneEnvironment(): LaneEnvironment {
+    const { clock, random, defer } = this.#env
+    return {
+      monoMs: () => clock.monoMs(),
+      wallMs: () => clock.wallMs(),
+      defer,
+      random,
+      expireMs: this.#expireMs,
+      changed: (delivery) => this.#outbox.changed(delivery),
+      delivered: (delivery) => this.#delivered(delivery),
+      settled: (delivery) => this.#settled(delivery),
+      suppressed: (reason) => this.#suppress(reason, 1),
+      report: (line) => this.#env.report(line),
+      countFault: () => this.#env.countFault(),
+    }
+  }
+
+  #delivered(delivery: Delivery): void {
+    const { channel } = this.#lanes.get(delivery.channel) as Lane
+    // A channel that shows a state has told the operator, not the parent.
+    if (channel.repeatMs === undefined) this.#env.told(delivery.message)
+    const recovered = this.#episodes.get(delivery.episode)?.closed?.verdict
+    // It went on while the message was under way.
+    if (recovered && this.#options.recovered && delivery.message.verdict === 'stale') this.#follow(delivery, recovered)
+  }
+
+  #settled({ episode: key, message: { thread, turn } }: Delivery): void {
+    const episode = this.#episodes.get(key)
+    if (episode === undefined) return
+    if (episode.deliveries.every(({ state }) => state === 'withdrawn')) {
+      this.#turns.set(thread, turn, numberOf(key), { told: false })
+    }
+    this.#forget(episode)
+  }
+
+  /** Of an episode that lasts we must know what to take back. */
+  #forget(episode: Episode): void {
+    if (episode.deliveries.some(isOpen) || (episode.closed === null && episode.verdict !== null)) return
+    this.#episodes.delete(episode.key)
+  }
+
+  /** The key of an episode, of which the detector speaks by a number of its own. */
+  #keyFor(verdict: Verdict, number: number): string {
+    const key = episodeKey({ threadId: verdict.threadId, turnId: verdict.turnId, episode: number })
+    if (number !== verdict.episode) this.#renamed.set(episodeKey(verdict), key)
+    return key
+  }
+
+  #keyOf(episode: EpisodeIds): string {
+    const key = episodeKey(episode)
+    return this.#renamed.get(key) ?? key
+  }
+
+  #message(verdict: ToldVerdict, key: string, perhapsToldAlready: boolean): Message {
+    const text = textOf(verdict, perhapsToldAlready, this.#options.text, (error) => this.#env.fault(error))
+    return messageOf(verdict, key, text)
+  }
+
+  #suppress(reason: Suppression, count: number): void {
+    this.counters.suppressed[reason] += count
+  }
+
+  #now(): Moment {
+    return { wallMs: this.#env.clock.wallMs(), monoMs: this.#env.clock.monoMs() }
+  }
+
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#env.fault(error)
+    }
+  }
+}
+
+function newEpisode(key: string, reason: StaleReason): Episode {
+  return { key, reason, deliveries: [], verdict: null, perhapsToldAlready: false, deciding: false, closed: null }
+}
+
+/** The number at the end of an episode's key. */
+function numberOf(key: string): number {
+  return Number(key.slice(key.lastIndexOf('/') + 1))
+}

@@ -1,0 +1,64 @@
+/** What goes out in one try: one message, or those of a group as one. */
+
+import type { Try } from './channel.ts'
+import type { Delivery } from './delivery.ts'
+import type { Message } from './message.ts'
+import { groupText, withSequel } from './message-text.ts'
+
+export interface Parcel {
+  /** Not empty; grows until the first try. */
+  readonly deliveries: Delivery[]
+  readonly parent: string
+  /** Monotonic ms of the next try. */
+  dueAt: number
+  /** Null while no try is under way. */
+  flight: Flight | null
+}
+
+export interface Flight {
+  readonly startedAt: number
+  readonly controller: AbortController
+  /** Whether the channel is told that the episode has ended. */
+  readonly saysEnd: boolean
+  /** Whether it took too long: its place is free again, and its time-out is counted. */
+  overdue: boolean
+}
+
+export function parcelOf(delivery: Delivery): Parcel {
+  return { deliveries: [delivery], parent: delivery.message.parent ?? '', dueAt: delivery.dueAt, flight: null }
+}
+
+/** The delivery that a parcel is accounted by. */
+export function firstOf({ deliveries }: Parcel): Delivery {
+  return deliveries[0] as Delivery
+}
+
+/** The key of the first of a group stands for all of it, also when that one has been withdrawn. */
+function keyOf(parcel: Parcel): string {
+  const first = firstOf(parcel)
+  return first.group ?? first.key
+}
+
+/** What is said now: with what has happened since, and of all in the group. */
+export function messageOfParcel(parcel: Parcel): Message {
+  const messages = parcel.deliveries.map(messageNow)
+  const [first] = messages as [Message, ...Message[]]
+  if (messages.length === 1) return first
+  return { ...first, key: keyOf(parcel), text: groupText(messages), group: messages }
+}
+
+function messageNow({ message, endedAt, sequel }: Delivery): Message {
+  return endedAt === null || sequel === null ? message : { ...message, text: withSequel(message.text, sequel) }
+}
+
+export function tryOf(parcel: Parcel, signal: AbortSignal): Try {
+  const first = firstOf(parcel)
+  return {
+    key: keyOf(parcel),
+    attempt: first.attempts,
+    rejections: first.rejections,
+    since: new Date(first.since).toISOString(),
+    endedAt: first.endedAt === null ? null : new Date(first.endedAt).toISOString(),
+    signal,
+  }
+}
