@@ -3,7 +3,7 @@
 import type { Verdict } from '../detector/verdict.ts'
 import type { Phase } from '../instrumentation/events.ts'
 import type { StaleReason } from '../instrumentation/turn-counters.ts'
-import type { Message, ToldVerdict } from './message.ts'
+import { type Message, nameOr, type ToldVerdict } from './message.ts'
 
 /** What a template may say. Every string is escaped and bounded; none holds text of a prompt or an answer. */
 export interface MessageFacts {
@@ -191,17 +191,12 @@ function plainId(id: string): string {
   )
 }
 
-/** Names of tools and of events; anything longer could be a command or a text. */
-function nameOr(name: string, otherwise: string): string {
-  return /^[\w.:/-]{1,64}$/.test(name) ? name : otherwise
-}
-
 /** Error texts may quote the prompt, so only what is known to be a status or a type is taken from them. */
 function knownError(message: string): string | null {
   const words = message
     .slice(0, 2000)
     .match(
-      /\b(?:[45]\d\d|(?:api|overloaded|rate_limit|invalid_request|authentication|permission|not_found|timeout|billing|server|service_unavailable)_error|request_too_large|insufficient_quota|context_length_exceeded|rate_limit_exceeded|usage_limit_reached|model_not_found|overloaded|timed out|stream disconnected|connection (?:reset|refused|closed)|E[A-Z]{4,14})\b/gi,
+      /\b(?:[45]\d\d|(?:api|overloaded|rate_limit|invalid_request|authentication|permission|not_found|timeout|billing|server|service_unavailable)_error|request_too_large|insufficient_quota|context_length_exceeded|rate_limit_exceeded|usage_limit_reached|model_not_found|overloaded|timed out|stream disconnected|connection (?:reset|refused|closed)|ECONNRESET|ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EPIPE|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b/gi,
     )
   return words === null ? null : [...new Set(words)].slice(0, 4).join(' ')
 }

@@ -27,6 +27,11 @@ export interface Message {
   readonly group?: readonly Message[]
 }
 
+/** Names of tools and of events; anything longer could be a command or a text. */
+export function nameOr(name: string, otherwise: string): string {
+  return /^[\w.:/-]{1,64}$/.test(name) ? name : otherwise
+}
+
 /** A verdict of which the notifier speaks. */
 export type ToldVerdict = Verdict & { readonly verdict: Message['verdict'] }
 
@@ -42,7 +47,7 @@ export function messageOf(verdict: ToldVerdict, key: string, text: string): Mess
     reason: verdict.reason,
     phase: verdict.phase,
     lastEventAt: verdict.lastEventAt,
-    lastEventKind: verdict.lastEventKind,
+    lastEventKind: nameOr(verdict.lastEventKind, 'event'),
     silenceMs: verdict.silenceMs,
     thresholdMs: verdict.thresholdMs,
     thresholdSource: verdict.thresholdSource,
