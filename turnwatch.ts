@@ -118,6 +118,7 @@ export class Turnwatch implements AsyncDisposable {
   }
   readonly #messages = new Map<string, PrismLiveness['messages']>()
   #timer: NodeJS.Timeout | null = null
+  #closed: Promise<void> | null = null
   /** Monotonic ms of the last tick that went through; at first, of the start. */
   #tickedAt: number
 
@@ -202,6 +203,11 @@ export class Turnwatch implements AsyncDisposable {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
     this.#processes.stop()
+    this.#closed ??= this.#close()
+    await this.#closed
+  }
+
+  async #close(): Promise<void> {
     await this.#notifier?.stop((ms) => sleep(ms))
     await this.#writer?.close(() => sleep(STORE_PAUSE_MS))
   }

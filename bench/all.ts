@@ -7,11 +7,21 @@ import { benchObserve } from './observe.ts'
 import { benchReplay } from './replay.ts'
 import { type Figure, heading, printFigures } from './report.ts'
 import { benchScrape } from './scrape.ts'
+import { benchStaleAtOnce } from './stale-at-once.ts'
 import { benchTick } from './tick.ts'
 
 const figures: Figure[] = []
 // Events first: the others would leave the hot path compiled for more than one clock.
-for (const bench of [benchObserve, benchTick, benchMemory, benchScrape, benchReplay, benchDelay, benchFalseFlags]) {
+for (const bench of [
+  benchObserve,
+  benchTick,
+  benchMemory,
+  benchScrape,
+  benchStaleAtOnce,
+  benchReplay,
+  benchDelay,
+  benchFalseFlags,
+]) {
   figures.push(...(await bench()))
 }
 heading('Summary')

@@ -5,7 +5,8 @@ import { type Channel, type Delivered, DeliveryFailed, type FailureReason } from
 import type { ChannelCounters, Suppression } from './counters.ts'
 import type { Delivery } from './delivery.ts'
 import { FairQueue } from './fair-queue.ts'
-import { type Flight, firstOf, messageOfParcel, type Parcel, parcelOf, tryOf } from './parcel.ts'
+import { Flight } from './flight.ts'
+import { firstOf, messageOfParcel, type Parcel, parcelOf, tryOf } from './parcel.ts'
 
 const CONCURRENCY = 16
 const TIMEOUT_MS = 30_000
@@ -198,17 +199,12 @@ export class Lane {
   /** Gives up what is under way. */
   abort(): void {
     this.#isStopping = true
-    for (const { flight } of this.#flying) flight?.controller.abort(new DeliveryFailed('other', 'the watch stopped'))
+    for (const { flight } of this.#flying) flight?.abort(new DeliveryFailed('other', 'the watch stopped'))
   }
 
   #send(parcel: Parcel): void {
     const first = firstOf(parcel)
-    const flight: Flight = {
-      startedAt: this.#env.monoMs(),
-      controller: new AbortController(),
-      saysEnd: first.endedAt !== null,
-      overdue: false,
-    }
+    const flight = new Flight(this.#env.monoMs(), first.endedAt !== null)
     parcel.flight = flight
     this.#flying.add(parcel)
     this.#busy++
@@ -229,7 +225,7 @@ export class Lane {
     const answered = (answer: Delivered | void) => landed(() => this.#answered(parcel, answer, flight))
     const failed = (error: unknown) => landed(() => this.#failed(parcel, error, flight.overdue))
     try {
-      const answer = this.channel.deliver(messageOfParcel(parcel), tryOf(parcel, flight.controller.signal))
+      const answer = this.channel.deliver(messageOfParcel(parcel), tryOf(parcel, flight))
       if (typeof answer === 'object') Promise.resolve(answer).then(answered, failed)
       else answered(answer)
     } catch (error) {
@@ -244,7 +240,7 @@ export class Lane {
     const failure = new DeliveryFailed('timeout', 'no answer in time')
     this.#fails(failure.message, false)
     this.#down = true
-    flight.controller.abort(failure)
+    flight.abort(failure)
   }
 
   #release({ parent }: Parcel): void {

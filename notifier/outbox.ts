@@ -108,7 +108,7 @@ export class Outbox {
   /** Writes what was added. A store that fails is tried again by the tick, and its messages do not wait for that. */
   flush(): void {
     if (this.#store === null) for (const opened of this.#opened.splice(0)) this.#release(opened)
-    else if (this.#failures === 0) this.#write()
+    else if (this.#failures === 0 && !this.#ended) this.#write()
     else for (const opened of this.#opened) this.#release(opened)
   }
 
@@ -127,7 +127,7 @@ export class Outbox {
 
   /** Once a second. */
   tick(): void {
-    if (this.#store === null) return
+    if (this.#store === null || this.#ended) return
     const { monoMs, wallMs } = this.#env.moment()
     for (const opened of [...this.#underWay, ...this.#opened]) {
       if (monoMs - opened.since >= SLOW_MS) this.#release(opened)
@@ -294,6 +294,8 @@ export class Outbox {
       deliveries.filter(isOpen).map((stored) => fromStored(stored, moment, MAX_PAUSE_MS, byKey.get(stored.episode))),
     )
     if (expired > 0) this.#env.expired(expired)
+    // There may be more.
+    if (deliveries.length === CLAIM) this.#claimAt = moment.monoMs
   }
 }
 

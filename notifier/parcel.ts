@@ -2,6 +2,7 @@
 
 import type { Try } from './channel.ts'
 import type { Delivery } from './delivery.ts'
+import type { Flight } from './flight.ts'
 import type { Message } from './message.ts'
 import { groupText, withSequel } from './message-text.ts'
 
@@ -13,15 +14,6 @@ export interface Parcel {
   dueAt: number
   /** Null while no try is under way. */
   flight: Flight | null
-}
-
-export interface Flight {
-  readonly startedAt: number
-  readonly controller: AbortController
-  /** Whether the channel is told that the episode has ended. */
-  readonly saysEnd: boolean
-  /** Whether it took too long: its place is free again, and its time-out is counted. */
-  overdue: boolean
 }
 
 export function parcelOf(delivery: Delivery): Parcel {
@@ -41,9 +33,9 @@ function keyOf(parcel: Parcel): string {
 
 /** What is said now: with what has happened since, and of all in the group. */
 export function messageOfParcel(parcel: Parcel): Message {
+  if (parcel.deliveries.length === 1) return messageNow(firstOf(parcel))
   const messages = parcel.deliveries.map(messageNow)
   const [first] = messages as [Message, ...Message[]]
-  if (messages.length === 1) return first
   return { ...first, key: keyOf(parcel), text: groupText(messages), group: messages }
 }
 
@@ -51,7 +43,7 @@ function messageNow({ message, endedAt, sequel }: Delivery): Message {
   return endedAt === null || sequel === null ? message : { ...message, text: withSequel(message.text, sequel) }
 }
 
-export function tryOf(parcel: Parcel, signal: AbortSignal): Try {
+export function tryOf(parcel: Parcel, flight: Flight): Try {
   const first = firstOf(parcel)
   return {
     key: keyOf(parcel),
@@ -59,6 +51,8 @@ export function tryOf(parcel: Parcel, signal: AbortSignal): Try {
     rejections: first.rejections,
     since: new Date(first.since).toISOString(),
     endedAt: first.endedAt === null ? null : new Date(first.endedAt).toISOString(),
-    signal,
+    get signal() {
+      return flight.signal
+    },
   }
 }

@@ -60,9 +60,11 @@ export class SqliteFile {
     }
   }
 
+  /** What comes after it fails, or is passed over, like that of a file that cannot be used. */
   close(): void {
     this.#db?.close()
     this.#db = null
+    this.#broken ??= new Error(`${this.#file}: is closed`)
   }
 }
 

@@ -56,6 +56,8 @@ export const OUTBOX_TABLES = `
   ) WITHOUT ROWID;
 `
 
+/** Episodes that a process that starts has to know of: the last ones. */
+const REMEMBERED = 20_000
 /** Rows that one claim makes dead, or forgets. */
 const PRUNED = 1000
 
@@ -72,10 +74,10 @@ export class SqliteOutbox implements OutboxStore {
       .prepare(
         `SELECT *, NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.episode = episodes.key)
            OR EXISTS (SELECT 1 FROM deliveries WHERE deliveries.episode = episodes.key AND state <> 'withdrawn') AS told
-         FROM episodes WHERE opened_at >= ? ORDER BY opened_at`,
+         FROM episodes WHERE opened_at >= ? ORDER BY opened_at DESC LIMIT ${REMEMBERED}`,
       )
       .all(since)
-    return rows.map((row) => ({ ...episodeOf(row), told: row.told === 1 }))
+    return rows.reverse().map((row) => ({ ...episodeOf(row), told: row.told === 1 }))
   }
 
   claim(request: ClaimRequest): Claimed {
