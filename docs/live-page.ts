@@ -12,7 +12,8 @@ import { createTurnwatch } from '../turnwatch.ts'
 
 const END_MS = 3_600_000
 const host = new VirtualHost({ wallBaseMs: Date.parse('2026-03-12T13:30:00Z') })
-const watch = createTurnwatch({ clock: host.clock, notify: () => {} })
+const notify = { channels: [() => {}], isManagedElsewhere: () => false }
+const watch = createTurnwatch({ clock: host.clock, notify })
 const agenda: { due: number; act: () => void }[] = []
 
 function at(secondsAgo: number, threadId: string, event: TurnEvent): void {

@@ -113,13 +113,15 @@ function whatHappened(facts: MessageFacts): string {
   const source = facts.thresholdSource === 'measured' ? `measured from ${facts.samples} turns` : 'default'
   const limit = `threshold ${seconds(facts.thresholdMs)} ${source}, preset ${facts.preset}, ${facts.phase}`
   const before = facts.open === null ? '' : ` while ${facts.open} was open`
+  // While a tool or wait is open nothing is judged, so there is no silence to speak of.
+  const silent = facts.open === null ? `; silent for ${seconds(facts.silenceMs)}` : ''
   switch (facts.reason) {
     case 'silence':
       return `has stopped streaming: no progress for ${seconds(facts.silenceMs)} (reason silence; ${limit}).`
     case 'provider-dead':
-      return `has lost its provider${before}: its process or session is gone (reason provider-dead; ${limit}; silent for ${seconds(facts.silenceMs)}).`
+      return `has lost its provider${before}: its process or session is gone (reason provider-dead; ${limit}${silent}).`
     case 'provider-error':
-      return `was failed by its provider${before}: ${facts.error ?? 'a final error'} (reason provider-error; ${limit}; silent for ${seconds(facts.silenceMs)}).`
+      return `was failed by its provider${before}: ${facts.error ?? 'a final error'} (reason provider-error; ${limit}${silent}).`
     default:
       return facts.reason satisfies never
   }
