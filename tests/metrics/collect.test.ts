@@ -52,6 +52,12 @@ const CONTRACT: Record<string, [Family['type'], string[]]> = {
   tick_lag_seconds: ['histogram', []],
   internal_errors_total: ['counter', ['where']],
   store_errors_total: ['counter', ['op']],
+  notifications_total: ['counter', ['channel']],
+  notifications_failed_total: ['counter', ['channel', 'reason']],
+  notifications_suppressed_total: ['counter', ['reason']],
+  notifications_pending: ['gauge', ['channel']],
+  notification_oldest_pending_seconds: ['gauge', ['channel']],
+  notification_delay_seconds: ['histogram', ['channel']],
   build_info: ['gauge', ['version', 'node_version', 'catalogue']],
 }
 
@@ -131,6 +137,18 @@ describe('every known combination starts at 0', () => {
       ['where'],
       ['source', 'clock', 'tick', 'listener', 'verify', 'store', 'collector', 'notifier'],
     ],
+    ['notifications_total', ['channel'], ['callback', 'mail']],
+    [
+      'notifications_failed_total',
+      ['channel', 'reason'],
+      pairs(
+        ['callback', 'mail'],
+        ['timeout', 'connection', 'client_error', 'server_error', 'rejected', 'store', 'other'],
+      ),
+    ],
+    ['notifications_suppressed_total', ['reason'], ['managed', 'no-parent', 'recovered', 'ended', 'expired']],
+    ['notifications_pending', ['channel'], ['callback', 'mail']],
+    ['notification_oldest_pending_seconds', ['channel'], ['callback', 'mail']],
     ['store_errors_total', ['op'], ['load', 'save', 'close', 'claim', 'outbox']],
     ['thread_series_omitted', [], ['']],
     ['turns_not_started', [], ['']],
@@ -139,7 +157,7 @@ describe('every known combination starts at 0', () => {
     ['host_suspends_total', [], ['']],
     ['host_suspend_seconds_total', [], ['']],
   ])('%s by %j', (name, labels, keys) => {
-    const { watch } = fixture()
+    const { watch } = fixture({ notify: { channels: [() => {}, { name: 'mail', deliver: () => {} }] } })
     // A model that is known, of which no turn has run.
     watch.learn([{ id: 'stats/t/1', ...MODEL, outcome: 'completed', timeToFirstTokenMs: 1000, maxGapMs: 1000 }])
     expect(values(watch, name, labels)).toEqual(zero(keys))
