@@ -1,4 +1,4 @@
-/** A real Prometheus that scrapes one target every second, for as long as a test needs it. */
+/** A real Prometheus that scrapes one target every second, and may have rules, for as long as a test needs it. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,6 +12,15 @@ export interface Result {
   readonly value: number
 }
 
+export interface Alerting {
+  /** The text of a rule file; evaluated every second. */
+  readonly rules: string
+  /** Host and port of the Alertmanager that is told. */
+  readonly alertmanager: string
+}
+
+const RULES = 'rules.yaml'
+
 export class PrometheusServer {
   readonly #url: string
   readonly #folder: string
@@ -24,17 +33,18 @@ export class PrometheusServer {
   }
 
   /** Starts one that scrapes `http://<target>/metrics`. */
-  static async start(target: string): Promise<PrometheusServer> {
+  static async start(target: string, alerting?: Alerting): Promise<PrometheusServer> {
     const folder = await mkdtemp(join(tmpdir(), 'turnwatch-prometheus-'))
     const config = join(folder, 'prometheus.yaml')
     await writeFile(
       config,
-      `global: { scrape_interval: 1s, scrape_timeout: 1s }
+      `global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
 scrape_configs:
   - job_name: turnwatch
     static_configs: [{ targets: ['${target}'] }]
-`,
+${alerting ? alertingConfig(alerting) : ''}`,
     )
+    if (alerting) await writeFile(join(folder, RULES), alerting.rules)
     const port = await freePort()
     const child = spawn(
       '/usr/bin/prometheus',
@@ -77,6 +87,14 @@ scrape_configs:
     }
     await rm(this.#folder, { recursive: true, force: true })
   }
+}
+
+function alertingConfig({ alertmanager }: Alerting): string {
+  return `rule_files: [${RULES}]
+alerting:
+  alertmanagers:
+    - static_configs: [{ targets: ['${alertmanager}'] }]
+`
 }
 
 async function freePort(): Promise<number> {

@@ -4,7 +4,12 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
 
-const PROGRAMS = { prometheus: '/usr/bin/prometheus', chromium: '/usr/bin/chromium' } as const
+/** By the package that brings them. amtool comes with prometheus-alertmanager, promtool with prometheus. */
+const PROGRAMS = {
+  prometheus: '/usr/bin/prometheus',
+  'prometheus-alertmanager': '/usr/bin/prometheus-alertmanager',
+  chromium: '/usr/bin/chromium',
+} as const
 export type Program = keyof typeof PROGRAMS
 
 declare module 'vitest' {

@@ -1,0 +1,136 @@
+/** A real Alertmanager with the example's configuration, for as long as a test lasts. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+export const EXAMPLE = fileURLToPath(new URL('../../rules/alertmanager/alertmanager.example.yaml', import.meta.url))
+
+/** An alert as `GET /api/v2/alerts` shows it; it does not show those that are resolved. */
+export interface ShownAlert {
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+  readonly startsAt: string
+  readonly endsAt: string
+  readonly fingerprint: string
+  readonly status: { readonly state: 'unprocessed' | 'active' | 'suppressed' }
+}
+
+export interface NotifiedAlert {
+  readonly status: 'firing' | 'resolved'
+  readonly labels: Readonly<Record<string, string>>
+  readonly startsAt: string
+  readonly fingerprint: string
+}
+
+/** The body of its webhook. */
+export interface Notification {
+  readonly groupKey: string
+  readonly alerts: readonly NotifiedAlert[]
+}
+
+/** What is not as in the example. */
+export interface Changes {
+  /** Where its notifications go. */
+  readonly receiverUrl: string
+  readonly groupWait: string
+  readonly groupInterval: string
+}
+
+export class AlertmanagerServer {
+  /** Host and port. */
+  readonly address: string
+
+  private constructor(address: string) {
+    this.address = address
+  }
+
+  /** Resolves when it listens. */
+  static async start(changes: Changes): Promise<AlertmanagerServer> {
+    const folder = await mkdtemp(join(tmpdir(), 'turnwatch-alertmanager-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const config = join(folder, 'alertmanager.yaml')
+    await writeFile(config, changed(await readFile(EXAMPLE, 'utf8'), changes))
+    const child = spawn(
+      '/usr/bin/prometheus-alertmanager',
+      [
+        `--config.file=${config}`,
+        `--storage.path=${join(folder, 'data')}`,
+        '--web.listen-address=127.0.0.1:0',
+        '--cluster.listen-address=',
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    )
+    onTestFinished(() => ended(child))
+    return new AlertmanagerServer(await listenAddress(child))
+  }
+
+  get url(): string {
+    return `http://${this.address}`
+  }
+
+  async alerts(): Promise<ShownAlert[]> {
+    const response = await fetch(`${this.url}/api/v2/alerts`)
+    return (await response.json()) as ShownAlert[]
+  }
+
+  /** Looks at the alerts all the time. What it returns ends that, and says which different answers there were. */
+  record<T>(what: (alerts: readonly ShownAlert[]) => T): () => Promise<T[]> {
+    const answers = new Map<string, T>()
+    const end = new AbortController()
+    const look = async () => {
+      while (!end.signal.aborted) {
+        const answer = what(await this.alerts())
+        answers.set(JSON.stringify(answer), answer)
+        await sleep(50)
+      }
+    }
+    const looking = look()
+    looking.catch(() => {})
+    onTestFinished(() => end.abort())
+    return async () => {
+      end.abort()
+      await looking
+      return [...answers.values()]
+    }
+  }
+}
+
+function changed(example: string, { receiverUrl, groupWait, groupInterval }: Changes): string {
+  const values = { '- url': receiverUrl, group_wait: groupWait, group_interval: groupInterval }
+  let config = example
+  for (const [key, value] of Object.entries(values)) {
+    const line = new RegExp(`^( *${key}:) .*$`, 'gm')
+    if (config.match(line)?.length !== 1) throw new Error(`${EXAMPLE} has not exactly one ${key}`)
+    config = config.replace(line, `$1 ${value}`)
+  }
+  return config
+}
+
+/** The port was free when the system gave it, so nobody else can have taken it. */
+async function listenAddress({ stderr }: ChildProcess): Promise<string> {
+  if (stderr === null) throw new Error('stderr is no pipe')
+  const said: string[] = []
+  return new Promise((resolve, reject) => {
+    createInterface(stderr)
+      .on('line', (line) => {
+        said.push(line)
+        const address = /msg="Listening on" address=(\S+)/.exec(line)?.[1]
+        if (address !== undefined) resolve(address)
+      })
+      .on('close', () => reject(new Error(`Alertmanager ended: ${said.join('\n')}`)))
+  })
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill()
+  await exited
+}
