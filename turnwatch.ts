@@ -173,6 +173,7 @@ export class Turnwatch implements AsyncDisposable {
 
   /** The real id of a thread became known only now. */
   renameThread(from: string, to: string): void {
+    this.#notifier?.renamed(from, to)
     this.#threads.rename(from, to)
   }
 
@@ -362,10 +363,11 @@ export class Turnwatch implements AsyncDisposable {
       owner: crypto.randomUUID(),
       random: Math.random,
       defer: setImmediate,
+      later: (ms, work) => void setTimeout(work, ms).unref(),
       told: (message) => this.#remember(message),
       fault: (error) => this.#detector.fault('notifier', error),
       countFault: () => this.#detector.self.fault('notifier'),
-      report: (line) => this.#report('notifier', new Error(line)),
+      report: (line, cause) => this.#report('notifier', new Error(line), cause),
       storeFailed: (op, error) => faults.failed(op, error),
       storeWorked: (op) => faults.worked(op),
     })
@@ -400,10 +402,8 @@ export class Turnwatch implements AsyncDisposable {
     }
   }
 
-  #report(where: FaultPlace, error: unknown): void {
-    const fault = new Error(`turnwatch: ${where}: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
+  #report(where: FaultPlace, error: unknown, cause: unknown = error): void {
+    const fault = new Error(`turnwatch: ${where}: ${error instanceof Error ? error.message : String(error)}`, { cause })
     try {
       if (this.#options.onError) this.#options.onError(fault)
       else process.stderr.write(`${fault.message}\n`)

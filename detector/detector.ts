@@ -430,7 +430,8 @@ export class Detector {
     if (this.#state[slot] === STALE) {
       if (trouble.reason !== 'silence') return
       trouble.reason = reason
-      const verdict = this.#verdict(turn, 'stale', reason, this.turns.silenceMs(slot))
+      // Under the ids of the episode: the thread may have got another name since.
+      const verdict = { ...this.#verdict(turn, 'stale', reason, this.turns.silenceMs(slot)), ...trouble.openedAs }
       this.#guard('listener', () => this.#sink.worsened?.(verdict))
       return
     }

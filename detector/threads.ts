@@ -94,7 +94,10 @@ export class Threads {
         turnId: from.turnId ?? this.#makeTurnId(),
         provider: from.provider ?? past?.last?.stats.provider ?? 'unknown',
         model: from.model ?? (from.provider === undefined ? past?.last?.stats.model : null) ?? null,
-        parentThreadId: from.parentThreadId ?? past?.last?.stats.parentThreadId ?? this.parentOf(from.threadId),
+        parentThreadId:
+          asParent(from.parentThreadId, from.threadId) ??
+          past?.last?.stats.parentThreadId ??
+          this.parentOf(from.threadId),
       },
       from.turnId !== undefined,
       from.startedAt,
@@ -210,7 +213,7 @@ export class Threads {
   /** The thread that started another, as the host's rule says; the default rule where that fails. */
   parentOf(threadId: string): string | null {
     try {
-      return this.#parentOf(threadId)
+      return asParent(this.#parentOf(threadId), threadId)
     } catch (error) {
       this.#detector.fault('listener', error)
       return parentOfThread(threadId)
@@ -222,4 +225,9 @@ export class Threads {
     this.#made++
     return `${Math.round(this.#detector.time.wallMs).toString(36)}-${this.#made.toString(36)}`
   }
+}
+
+/** A host's rule may answer with anything; a thread that is its own parent has none. */
+function asParent(parent: unknown, threadId: string): string | null {
+  return typeof parent === 'string' && parent !== threadId ? parent : null
 }

@@ -40,9 +40,9 @@ export interface Verdict {
   readonly errorMessage: string | null
 }
 
-/** The idempotency key of a stale episode. */
-export function episodeKey(verdict: Pick<Verdict, 'threadId' | 'turnId' | 'episode'>): string {
-  return `stale/${verdict.threadId}/${verdict.turnId}/${verdict.episode}`
+/** The idempotency key of a stale episode. A slash in a turn id is escaped, so that no two turns share a key. */
+export function episodeKey({ threadId, turnId, episode }: Pick<Verdict, 'threadId' | 'turnId' | 'episode'>): string {
+  return `stale/${threadId}/${turnId.replace(/[%/]/g, encodeURIComponent)}/${episode}`.toWellFormed()
 }
 
 /** What is said of a turn now, by the threshold in `row`. */

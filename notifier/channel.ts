@@ -78,6 +78,6 @@ export class DeliveryFailed extends Error {
     super(message)
     this.reason = reason
     this.retry = retry
-    this.retryAfterMs = retryAfterMs
+    this.retryAfterMs = retryAfterMs !== null && retryAfterMs >= 0 ? retryAfterMs : null
   }
 }

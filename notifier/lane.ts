@@ -14,6 +14,10 @@ const TIMEOUT_MS = 30_000
 const UNKNOWN_MS = 600_000
 /** A channel that shows a state forgets it by itself when it is not told for this long. */
 const RESOLVE_MS = 300_000
+/** A receiver that so many tries in a row did not reach is down; the first that does finds it up again. */
+const DOWN_TRIES = 3
+/** How often, in ticks, messages are looked over for those that are too old. */
+const EXPIRE_TICKS = 10
 /** Dead messages that are shown. */
 const SHOWN_DEAD = 50
 const SHOW_DEAD_MS = 86_400_000
@@ -36,7 +40,8 @@ export interface LaneEnvironment {
   settled(delivery: Delivery): void
   suppressed(reason: Suppression): void
   /** Something to say about the channel, in one line. */
-  report(line: string): void
+  report(line: string, cause?: unknown): void
+  fault(error: unknown): void
   /** The channel threw what it need not have. */
   countFault(): void
 }
@@ -49,6 +54,8 @@ export class Lane {
   /** Messages that never arrived, and the last of them; forgotten a day after the last. */
   dead = 0
   lastDead: Delivery[] = []
+  /** What has not arrived yet. */
+  readonly pending = new Set<Delivery>()
   readonly #env: LaneEnvironment
   readonly #concurrency: number
   readonly #timeoutMs: number
@@ -62,13 +69,14 @@ export class Lane {
   /** Tries that are under way and not overdue. */
   #busy = 0
   #pausedUntil = 0
+  #ticks = 0
   /** Whether the next `pump` is on its way. */
   #pumping = false
   /** What has been said of the failure that lasts. */
   #said: 'again' | 'dead' | null = null
   #isStopping = false
-  /** Whether the receiver could not be reached, and has not been since. */
-  #down = false
+  /** Tries in a row, of whatever message, that did not reach the receiver. */
+  #downTries = 0
 
   constructor(channel: Channel, counters: ChannelCounters, env: LaneEnvironment) {
     this.channel = channel
@@ -84,15 +92,16 @@ export class Lane {
     return this.#parcels.keys()
   }
 
-  /** Those that have not arrived yet. */
-  pending(): Delivery[] {
-    return [...this.#parcels.keys()].filter(({ state }) => state === 'pending')
+  has(delivery: Delivery): boolean {
+    return this.#parcels.has(delivery)
   }
 
   /** Age of the oldest of them; 0 when there is none. */
   oldestPendingMs(): number {
-    const [oldest] = this.pending()
-    return oldest === undefined ? 0 : Math.max(0, this.#env.monoMs() - oldest.sinceMono)
+    const now = this.#env.monoMs()
+    let oldestMs = 0
+    for (const { sinceMono } of this.pending) oldestMs = Math.max(oldestMs, now - sinceMono)
+    return oldestMs
   }
 
   /** Takes a delivery in; it goes out at the next `pump` once it is due. */
@@ -101,22 +110,24 @@ export class Lane {
     const growing = group === null ? undefined : this.#groups.get(group)
     const parcel = growing ?? parcelOf(delivery)
     this.#parcels.set(delivery, parcel)
+    if (delivery.state === 'pending') this.pending.add(delivery)
     if (growing) growing.deliveries.push(delivery)
     else {
       if (group !== null) this.#groups.set(group, parcel)
       this.#wait(parcel, delivery.dueAt)
     }
-    if (this.#parcels.size > MAX_PENDING) this.#dropOldest()
+    if (this.pending.size > MAX_PENDING) this.#dropOldest()
   }
 
   /** Takes out a delivery that is not under way. */
   remove(delivery: Delivery): void {
     const parcel = this.#parcels.get(delivery)
+    this.pending.delete(delivery)
     if (parcel === undefined || !this.#parcels.delete(delivery)) return
     parcel.deliveries.splice(parcel.deliveries.indexOf(delivery), 1)
     if (parcel.deliveries.length > 0) return
     this.#waiting.delete(parcel)
-    this.#ready.remove(parcel.parent, parcel)
+    this.#ready.remove(parcel.line, parcel)
     if (delivery.group !== null) this.#groups.delete(delivery.group)
   }
 
@@ -156,25 +167,16 @@ export class Lane {
       const { flight } = parcel
       if (flight && !flight.overdue && now - flight.startedAt >= this.#timeoutMs) this.#overdue(parcel, flight)
     }
-    const tooOld: Delivery[] = []
     for (const parcel of this.#waiting) {
-      for (const delivery of parcel.deliveries) if (this.#isTooOld(delivery)) tooOld.push(delivery)
       if (parcel.dueAt > now) continue
       this.#waiting.delete(parcel)
-      this.#ready.add(parcel.parent, parcel)
+      this.#ready.add(parcel.line, parcel)
     }
     if (this.dead > 0 && this.#env.wallMs() - (this.lastDead.at(-1)?.settledAt ?? 0) > SHOW_DEAD_MS) {
       this.dead = 0
       this.lastDead = []
     }
-    for (const delivery of tooOld) {
-      this.remove(delivery)
-      if (delivery.state !== 'pending') this.#settle(delivery)
-      else {
-        this.#env.suppressed('expired')
-        this.#bury(delivery, 'expired')
-      }
-    }
+    if (++this.#ticks % EXPIRE_TICKS === 0) this.#expire()
     this.pump()
   }
 
@@ -187,7 +189,19 @@ export class Lane {
     }
   }
 
-  #pumpSoon(): void {
+  /** What is too old is dead; what shows a state that has ended is forgotten at the other end too. */
+  #expire(): void {
+    for (const delivery of [...this.#parcels.keys()].filter((one) => this.#isTooOld(one))) {
+      this.remove(delivery)
+      if (delivery.state !== 'pending') this.#settle(delivery)
+      else {
+        this.#env.suppressed('expired')
+        this.#bury(delivery, 'expired')
+      }
+    }
+  }
+
+  pumpSoon(): void {
     if (this.#pumping) return
     this.#pumping = true
     this.#env.defer(() => {
@@ -219,15 +233,19 @@ export class Lane {
       this.#flying.delete(parcel)
       for (const delivery of parcel.deliveries) delivery.inFlight = false
       if (!flight.overdue) this.#release(parcel)
-      settle()
-      this.#pumpSoon()
+      // All of it may have died of age meanwhile.
+      if (parcel.deliveries.length > 0) settle()
+      this.pumpSoon()
     }
     const answered = (answer: Delivered | void) => landed(() => this.#answered(parcel, answer, flight))
     const failed = (error: unknown) => landed(() => this.#failed(parcel, error, flight.overdue))
     try {
       const answer = this.channel.deliver(messageOfParcel(parcel), tryOf(parcel, flight))
-      if (typeof answer === 'object') Promise.resolve(answer).then(answered, failed)
-      else answered(answer)
+      if (!isThenable(answer)) answered(answer)
+      else
+        Promise.resolve(answer)
+          .then(answered, failed)
+          .catch((error: unknown) => this.#env.fault(error))
     } catch (error) {
       failed(error)
     }
@@ -239,29 +257,33 @@ export class Lane {
     this.#count('timeout')
     const failure = new DeliveryFailed('timeout', 'no answer in time')
     this.#fails(failure.message, false)
-    this.#down = true
+    this.#downTries++
+    for (const delivery of parcel.deliveries) delivery.failure = failure.message
     flight.abort(failure)
   }
 
-  #release({ parent }: Parcel): void {
+  #release({ line }: Parcel): void {
     this.#busy--
-    this.#ready.done(parent)
+    this.#ready.done(line)
   }
 
   #answered(parcel: Parcel, answer: Delivered | void, flight: Flight): void {
-    const first = firstOf(parcel)
+    const now = this.#env.monoMs()
     switch (answer) {
       case 'busy':
-        return this.#again(parcel, busyDelayMs(first.attempts, this.#env.random), 'the parent is busy')
+        this.counters.tries++
+        parcel.failures++
+        return this.#again(parcel, busyDelayMs(parcel.failures, this.#env.random), 'the parent is busy')
       case 'unknown':
       case 'archived':
       case 'gone': {
         const failure = `the parent is ${answer}`
-        const isDead = answer !== 'unknown' || this.#env.monoMs() - first.sinceMono >= UNKNOWN_MS
+        parcel.unknownSince ??= now
+        parcel.failures++
         this.#count('rejected')
-        first.rejections++
-        if (isDead) this.#die(parcel, failure)
-        else this.#again(parcel, retryDelayMs(first.attempts, this.#env.random), failure)
+        firstOf(parcel).rejections++
+        if (answer !== 'unknown' || now - parcel.unknownSince >= UNKNOWN_MS) this.#die(parcel, failure)
+        else this.#again(parcel, retryDelayMs(parcel.failures, this.#env.random), failure)
         return
       }
       default:
@@ -275,13 +297,17 @@ export class Lane {
     if (!overdue) counters.tries++
     this.failing = null
     this.#said = null
-    if (this.#down) this.#up(now)
+    if (this.#downTries >= DOWN_TRIES) this.#up(now)
+    this.#downTries = 0
+    parcel.failures = 0
+    parcel.unknownSince = null
     for (const delivery of parcel.deliveries) {
       delivery.failure = null
       delivery.firing = channel.repeatMs !== undefined && delivery.message.verdict === 'stale' && !saysEnd
       if (delivery.state === 'pending') {
         delivery.state = 'delivered'
         delivery.settledAt = this.#env.wallMs()
+        this.pending.delete(delivery)
         counters.delaySeconds.observe(Math.max(0, now - delivery.sinceMono) / 1000)
         this.#env.delivered(delivery)
       }
@@ -295,16 +321,19 @@ export class Lane {
   #failed(parcel: Parcel, error: unknown, isCounted: boolean): void {
     const known = error instanceof DeliveryFailed ? error : null
     const failure = known ? known.message : failureOf(error)
-    const first = firstOf(parcel)
+    parcel.failures++
     if (!isCounted && !this.#isStopping) {
       this.#count(known?.reason ?? 'other')
       if (known === null) this.#env.countFault()
+      if (known?.reason === 'connection' || known?.reason === 'timeout') this.#downTries++
     }
-    if (known?.reason === 'rejected') first.rejections++
-    if (known?.reason === 'connection' || known?.reason === 'timeout') this.#down = true
-    if (known && !known.retry) return this.#die(parcel, failure)
-    this.#fails(failure, false, known === null ? error : undefined)
-    let delayMs = retryDelayMs(first.attempts, this.#env.random)
+    if (known?.reason === 'rejected') firstOf(parcel).rejections++
+    const shows = firstOf(parcel).firing
+    // A state that is shown goes on being told while it lasts, whatever the receiver thinks of it now.
+    if (known && !known.retry && !shows) return this.#die(parcel, failure)
+    this.#fails(failure, false, error)
+    let delayMs = retryDelayMs(parcel.failures, this.#env.random)
+    if (shows) delayMs = Math.min(delayMs, (this.channel.repeatMs ?? 0) / 2)
     if (known?.retryAfterMs != null) {
       delayMs = Math.min(MAX_PAUSE_MS, Math.max(delayMs, known.retryAfterMs))
       this.#pausedUntil = this.#env.monoMs() + delayMs
@@ -325,10 +354,7 @@ export class Lane {
 
   #die(parcel: Parcel, failure: string): void {
     this.#fails(failure, true)
-    for (const delivery of [...parcel.deliveries]) {
-      if (delivery.state === 'pending') this.#bury(delivery, failure)
-      else this.#settle(delivery)
-    }
+    for (const delivery of [...parcel.deliveries]) this.#bury(delivery, failure)
   }
 
   #bury(delivery: Delivery, failure: string): void {
@@ -344,6 +370,7 @@ export class Lane {
     delivery.firing = false
     delivery.settledAt ??= this.#env.wallMs()
     this.#parcels.delete(delivery)
+    this.pending.delete(delivery)
     this.#env.changed(delivery)
     this.#env.settled(delivery)
   }
@@ -352,9 +379,7 @@ export class Lane {
   #fails(failure: string, isDead: boolean, error?: unknown): void {
     if (!this.#isStopping && (this.#said === null || (isDead && this.#said === 'again'))) {
       this.#said = isDead ? 'dead' : 'again'
-      // What a host's own code threw is shown whole where only the host reads it.
-      const text = error instanceof Error ? error.message : failure
-      this.#env.report(`${this.channel.name}: ${text}; ${isDead ? 'given up' : 'will be tried again'}`)
+      this.#env.report(`${this.channel.name}: ${failure}; ${isDead ? 'given up' : 'will be tried again'}`, error)
     }
     this.failing = failure
   }
@@ -366,10 +391,8 @@ export class Lane {
 
   /** The receiver is reached again: what has been tried meanwhile is due at the next tick. */
   #up(now: number): void {
-    this.#down = false
     for (const parcel of this.#waiting) {
-      const { state, attempts } = firstOf(parcel)
-      if (state === 'pending' && attempts > 0) parcel.dueAt = Math.min(parcel.dueAt, now)
+      if (firstOf(parcel).state === 'pending' && parcel.failures > 0) parcel.dueAt = Math.min(parcel.dueAt, now)
     }
   }
 
@@ -377,17 +400,17 @@ export class Lane {
     parcel.dueAt = dueAt
     for (const delivery of parcel.deliveries) delivery.dueAt = dueAt
     if (dueAt > this.#env.monoMs()) this.#waiting.add(parcel)
-    else this.#ready.add(parcel.parent, parcel)
+    else this.#ready.add(parcel.line, parcel)
   }
 
   #isTooOld(delivery: Delivery): boolean {
     if (delivery.state === 'pending') return this.#env.monoMs() - delivery.sinceMono > this.#env.expireMs
-    return delivery.endedAt !== null && this.#env.wallMs() - delivery.endedAt > RESOLVE_MS
+    return !delivery.inFlight && delivery.endedAt !== null && this.#env.wallMs() - delivery.endedAt > RESOLVE_MS
   }
 
   #dropOldest(): void {
-    for (const delivery of this.#parcels.keys()) {
-      if (delivery.inFlight || delivery.state !== 'pending') continue
+    for (const delivery of this.pending) {
+      if (delivery.inFlight) continue
       this.remove(delivery)
       this.#bury(delivery, 'too many messages wait')
       return
@@ -395,9 +418,17 @@ export class Lane {
   }
 }
 
+function isThenable(answer: unknown): answer is PromiseLike<Delivered | void> {
+  return typeof (answer as { then?: unknown } | null | undefined)?.then === 'function'
+}
+
 /** An error of a host's channel may quote anything, so only its kind is shown. */
 function failureOf(error: unknown): string {
-  const { name, code } = Object(error) as { name?: unknown; code?: unknown }
-  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)) return code
-  return typeof name === 'string' && /^\w{1,40}$/.test(name) ? `threw ${name}` : 'failed'
+  try {
+    const { name, code } = Object(error) as { name?: unknown; code?: unknown }
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)) return code
+    return typeof name === 'string' && /^\w{1,40}$/.test(name) ? `threw ${name}` : 'failed'
+  } catch {
+    return 'failed'
+  }
 }

@@ -22,8 +22,8 @@ export function managedElsewhere(
   }
   try {
     const answer = ask(threadId, title)
-    if (!(answer instanceof Promise)) return decided(answer)
-    return Promise.race([answer.then(decided, failed), later(byTitle)])
+    if (typeof answer !== 'object') return decided(answer)
+    return Promise.race([Promise.resolve(answer).then(decided, failed), later(byTitle)])
   } catch (error) {
     return failed(error)
   }

@@ -75,6 +75,8 @@ export function textOf(
   try {
     const text: unknown = template?.(facts)
     if (typeof text === 'string' && text.trim() !== '') return bounded(text)
+    // A rejection that nobody hears of would end the host.
+    if (text instanceof Promise) text.catch(() => {})
     if (template) fault(new TypeError('notify.text: made no text'))
   } catch (error) {
     fault(error)
@@ -179,17 +181,21 @@ function seconds(ms: number): string {
 
 /** Values come from the wire: no line breaks, control or invisible characters, and a bounded length. */
 function clean(value: string): string {
-  const plain = value.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+  const plain = value.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]+/gu, ' ')
   return plain.length > MAX_VALUE ? `${plain.slice(0, MAX_VALUE - 1).toWellFormed()}…` : plain
 }
 
 /** An id as it is, or in quotes with everything escaped that a reader could take for more than a name. */
 function plainId(id: string): string {
   const cleaned = clean(id)
-  if (cleaned === id && /^[\p{L}\p{N}_.:/+~[\]-]+$/u.test(id) && !id.includes('//')) return id
-  return JSON.stringify(cleaned).replace(
-    /[<>&`@*|]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  if (cleaned === id && /^[\p{L}\p{N}_.:/+[\]-]+$/u.test(id) && !id.includes('//')) return id
+  const escaped = cleaned.replace(/[^\p{L}\p{N}\p{M} .:/+-]|(?<=\/)\//gu, escapeChar)
+  return `"${escaped}"`
+}
+
+function escapeChar(char: string): string {
+  return Array.from({ length: char.length }, (_, i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`).join(
+    '',
   )
 }
 

@@ -9,12 +9,13 @@ import { NotifierCounters, type Suppression } from './counters.ts'
 import { type Delivery, isOpen, type Moment, newDelivery } from './delivery.ts'
 import { Groups } from './groups.ts'
 import { Lane, type LaneEnvironment } from './lane.ts'
+import { Lease } from './lease.ts'
 import { managedElsewhere } from './managed.ts'
 import { type Message, messageOf, type ToldVerdict } from './message.ts'
 import { textOf } from './message-text.ts'
 import type { ReadyOptions } from './notifier-options.ts'
-import { type Opened, Outbox, type OutboxOp } from './outbox.ts'
-import type { OutboxStore } from './outbox-store.ts'
+import { type Opened, Outbox } from './outbox.ts'
+import type { KnownEpisode, OutboxStore } from './outbox-store.ts'
 import { Slices } from './slices.ts'
 import { type EarlierEpisode, TurnEpisodes } from './turn-episodes.ts'
 import { type NotifierView, viewOf } from './view.ts'
@@ -25,10 +26,14 @@ const LEASE_MS = 30_000
 const CLOSE_MS = 5000
 /** Between two looks at what is still under way when the watch stops. */
 const CLOSE_PAUSE_MS = 50
+/** What a store or a channel that is closed may take. */
+const LAST_PAUSE_MS = 1000
 /** A turn that was stale when its process died and has not been seen again by then is lost. */
 const UNSEEN_MS = 300_000
 /** Titles remembered. */
 const MAX_TITLES = 10_000
+const MAX_WORSE = 1000
+const MAX_ARRIVED = 20_000
 
 /** An episode has closed; its ids are those of the stale verdict. */
 export interface Closed {
@@ -40,22 +45,26 @@ export interface Closed {
   readonly verdict: Verdict | null
 }
 
+/** What a store is asked to do. */
+type StoreOp = 'claim' | 'outbox'
+
 export interface NotifierEnvironment {
   readonly clock: Clock
   /** Unique among the processes that share the store. */
   readonly owner: string
   readonly random: () => number
   defer(work: () => void): void
+  later(ms: number, work: () => void): void
   /** A message has arrived. */
   told(message: Message): void
   /** Something that a host gave us threw. */
   fault(error: unknown): void
   /** The same where there is nothing new to say. */
   countFault(): void
-  /** A line about a channel. */
-  report(line: string): void
-  storeFailed(op: OutboxOp, error: unknown): void
-  storeWorked(op: OutboxOp): void
+  /** A line about a channel, and what threw. */
+  report(line: string, cause?: unknown): void
+  storeFailed(op: StoreOp, error: unknown): void
+  storeWorked(op: StoreOp): void
 }
 
 type EpisodeIds = Parameters<typeof episodeKey>[0]
@@ -80,8 +89,9 @@ export class Notifier {
   readonly #options: ReadyOptions
   readonly #env: NotifierEnvironment
   readonly #expireMs: number
-  readonly #hasStore: boolean
   readonly #outbox: Outbox
+  /** Null without a store. */
+  readonly #lease: Lease | null
   /** By the name that the store knows a channel by. */
   readonly #lanes = new Map<string, Lane>()
   readonly #turns: TurnEpisodes
@@ -93,13 +103,18 @@ export class Notifier {
   readonly #groups: Groups
   /** Episodes of before this process whose turn has not been seen yet, and until when it may be: monotonic ms. */
   readonly #unseen = new Map<string, number>()
+  /** Stronger reasons of episodes whose messages another process still holds. */
+  readonly #worse = new Map<string, ToldVerdict>()
+  /** What has arrived, by key and channel: a row that says otherwise is behind. */
+  readonly #arrived = new Set<string>()
+  /** Hosts that are asked whether another supervisor tells. */
+  #deciding = 0
   readonly #news: Slices<News>
 
   constructor(options: ReadyOptions, store: OutboxStore | null, env: NotifierEnvironment) {
     this.#options = options
     this.#env = env
     this.#expireMs = options.expireMs ?? EXPIRE_MS
-    this.#hasStore = store !== null
     this.counters = new NotifierCounters(options.channels.map(({ name }) => name))
     this.#groups = new Groups(options.groupMs ?? 0)
     this.#news = new Slices(
@@ -113,25 +128,37 @@ export class Notifier {
       this.#lanes.set(channelId(channel), new Lane(channel, counters, lanes))
     })
     const keepMs = options.keepMs ?? KEEP_MS
-    const channels = [...this.#lanes.keys()]
     const leaseMs = options.leaseMs ?? LEASE_MS
-    this.#outbox = new Outbox(
-      store,
-      { owner: env.owner, channels, leaseMs, expireMs: this.#expireMs, keepMs },
-      {
-        moment: () => this.#now(),
-        defer: (work) => env.defer(work),
-        release: (opened) => this.#release(opened),
-        known: (opened, open) => this.#known(opened, open),
-        claimed: (deliveries) => this.#claimed(deliveries),
-        held: (keys) => this.#held(keys),
-        expired: (count) => this.#suppress('expired', count),
-        failed: (op, error) => env.storeFailed(op, error),
-        worked: (op) => env.storeWorked(op),
-      },
-    )
-    this.#turns = new TurnEpisodes(store, env.clock.wallMs() - keepMs, (error) => env.storeFailed('claim', error))
-    this.#outbox.claim()
+    const moment = () => this.#now()
+    this.#outbox = new Outbox(store, {
+      owner: env.owner,
+      moment,
+      leaseUntil: () => env.clock.wallMs() + leaseMs,
+      defer: (work) => env.defer(work),
+      later: (ms, work) => env.later(ms, work),
+      release: (opened) => this.#release(opened),
+      known: (opened, known) => this.#known(opened, known),
+      failed: (error) => env.storeFailed('outbox', error),
+      worked: () => env.storeWorked('outbox'),
+    })
+    const failed = (error: unknown) => env.storeFailed('claim', error)
+    this.#turns = new TurnEpisodes(store, env.clock.wallMs() - keepMs, failed)
+    const channels = [...this.#lanes.keys()]
+    this.#lease =
+      store &&
+      new Lease(
+        store,
+        { owner: env.owner, channels, leaseMs, expireMs: this.#expireMs, keepMs },
+        {
+          moment,
+          claimed: (deliveries) => this.#claimed(deliveries),
+          held: (keys) => this.#held(keys),
+          expired: (count) => this.#suppress('expired', count),
+          failed,
+          worked: () => env.storeWorked('claim'),
+        },
+      )
+    this.#lease?.claim()
   }
 
   /** A turn begins in this process: what is known of its last stale episode. */
@@ -141,6 +168,12 @@ export class Notifier {
     this.#turns.set(threadId, turnId, found.episode, { seen: true })
     this.#unseen.delete(episodeKey({ threadId, turnId, episode: found.episode }))
     return found
+  }
+
+  /** The real id of a thread became known. */
+  renamed(from: string, to: string): void {
+    const title = this.#titles.get(from)
+    if (title !== undefined) this.titled(to, title)
   }
 
   /** The host knows the title of a thread. */
@@ -174,6 +207,7 @@ export class Notifier {
     }
     this.#news.refill()
     this.#groups.forgetOld(now)
+    this.#lease?.tick()
     this.#outbox.tick()
     for (const lane of this.#lanes.values()) lane.tick()
   }
@@ -181,7 +215,7 @@ export class Notifier {
   /** What is counted, with what waits now. */
   measure(): NotifierCounters {
     for (const lane of this.#lanes.values()) {
-      lane.counters.pending = lane.pending().length
+      lane.counters.pending = lane.pending.size
       lane.counters.oldestPendingMs = lane.oldestPendingMs()
     }
     return this.counters
@@ -196,24 +230,31 @@ export class Notifier {
   async stop(pause: (ms: number) => Promise<void>): Promise<void> {
     const lanes = [...this.#lanes.values()]
     const isBusy = (withinMs: number) =>
-      !this.#news.isEmpty ||
-      (this.#outbox.isBusy && !this.#outbox.isFailing) ||
-      lanes.some((lane) => lane.hasWork(withinMs))
+      !this.#news.isEmpty || this.#deciding > 0 || this.#outbox.isBusy || lanes.some((lane) => lane.hasWork(withinMs))
     for (let left = this.#options.closeMs ?? CLOSE_MS; left >= 0 && isBusy(left); left -= CLOSE_PAUSE_MS) {
       await pause(CLOSE_PAUSE_MS)
+      this.#outbox.tick()
       for (const lane of lanes) lane.tick()
     }
     for (const lane of lanes) lane.abort()
     await pause(0)
     await this.#outbox.end(() => pause(2 * CLOSE_PAUSE_MS))
-    const waiting = lanes.reduce((sum, lane) => sum + lane.pending().length, 0)
+    const waiting = lanes.reduce((sum, lane) => sum + lane.pending.size, 0)
     if (waiting > 0) {
-      const fate = this.#hasStore && !this.#outbox.isBusy ? 'kept for the next start' : 'lost'
+      const fate = this.#outbox.isWritten ? 'kept for the next start' : 'lost'
       this.#env.report(`${waiting === 1 ? '1 message' : `${waiting} messages`} not delivered in time, ${fate}`)
     }
-    for (const { channel } of lanes) {
+    const last = [
+      async () => this.#lease?.release(),
+      ...lanes.map(
+        ({ channel }) =>
+          async () =>
+            channel.close?.(),
+      ),
+    ]
+    for (const close of last) {
       try {
-        await channel.close?.()
+        await Promise.race([close(), pause(LAST_PAUSE_MS)])
       } catch (error) {
         this.#env.fault(error)
       }
@@ -229,44 +270,50 @@ export class Notifier {
   #open(verdict: ToldVerdict): void {
     const { threadId, turnId } = verdict
     const earlier = this.#turns.get(threadId, turnId)
-    // The process before this one has told of the same episode; only progress begins a new one.
-    if (earlier?.open && earlier.episode === verdict.episode) return
+    if (earlier?.open) {
+      const before = { threadId, turnId, episode: earlier.episode }
+      // The process before this one has told of the same episode; only progress begins a new one.
+      if (!progressedSince(verdict, earlier.openedAt)) return this.#worsen({ ...verdict, ...before })
+      this.#close({ ...before, resolution: 'recovered', verdict: null })
+    }
     const number = Math.max(verdict.episode, (earlier?.episode ?? 0) + 1)
-    this.#turns.set(threadId, turnId, number, { open: true, seen: true })
-    if (this.#options.per === 'turn' && earlier?.told) return
-    const key = this.#keyFor(verdict, number)
+    this.#turns.set(threadId, turnId, number, { openedAt: this.#now().wallMs, open: true, seen: true })
     const managed = managedElsewhere(
       threadId,
       this.#titles.get(threadId) ?? null,
       this.#options.isManagedElsewhere,
       (error) => this.#env.fault(error),
     )
+    const key = this.#keyFor(verdict, number)
     const episode = { ...newEpisode(key, verdict.reason), verdict, deciding: managed instanceof Promise }
     this.#episodes.set(key, episode)
     if (!(managed instanceof Promise)) return this.#tell(episode, managed)
-    void managed.then((answer) =>
+    this.#deciding++
+    void managed.then((answer) => {
+      this.#deciding--
+      episode.deciding = false
       this.#guard(() => {
-        episode.deciding = false
         this.#tell(episode, answer)
         if (episode.closed) this.#close(episode.closed)
         this.#outbox.flush()
-      }),
-    )
+      })
+    })
   }
 
   /** Makes the messages of an episode, one for each channel. */
   #tell(episode: Episode, managed: boolean | null): void {
     const verdict = episode.verdict as ToldVerdict
-    const { parentThreadId } = verdict
+    const { threadId, turnId, parentThreadId } = verdict
     const { wallMs, monoMs } = this.#now()
+    const isTold = this.#options.per === 'turn' && this.#turns.get(threadId, turnId)?.told
     const channels = [...this.#lanes].filter(([, { channel }]) => parentThreadId !== null || !channel.needsParent)
     if (managed) this.#suppress('managed', channels.length)
-    if (!managed) this.#suppress('no-parent', this.#lanes.size - channels.length)
-    if (managed || channels.length === 0) {
+    else if (!isTold) this.#suppress('no-parent', this.#lanes.size - channels.length)
+    if (managed || isTold || channels.length === 0) {
       this.#episodes.delete(episode.key)
       return
     }
-    this.#turns.set(verdict.threadId, verdict.turnId, numberOf(episode.key), { told: true })
+    this.#turns.set(threadId, turnId, numberOf(episode.key), { told: true })
     episode.perhapsToldAlready = managed === null && parentThreadId !== null
     const message = this.#message(verdict, episode.key, episode.perhapsToldAlready)
     for (const [id, { channel }] of channels) {
@@ -284,24 +331,30 @@ export class Notifier {
         }),
       )
     }
-    const { threadId: thread, turnId: turn, reason } = verdict
-    const stored = { key: episode.key, thread, turn, episode: numberOf(episode.key), reason, openedAt: wallMs }
-    this.#outbox.add({ ...stored, closedAt: null, resolution: null }, [...episode.deliveries])
+    const stored = { key: episode.key, thread: threadId, turn: turnId, episode: numberOf(episode.key) }
+    const rest = { reason: verdict.reason, openedAt: wallMs, closedAt: null, resolution: null }
+    this.#outbox.add({ ...stored, ...rest }, [...episode.deliveries])
   }
 
   /** What is not under way yet is told with the stronger reason. */
   #worsen(verdict: ToldVerdict): void {
-    const episode = this.#episodes.get(this.#keyOf(verdict))
-    if (episode === undefined) return
-    episode.reason = verdict.reason
-    episode.verdict = verdict
-    if (episode.deciding) return
-    const message = this.#message(verdict, episode.key, episode.perhapsToldAlready)
-    for (const delivery of episode.deliveries) {
-      if (delivery.state !== 'pending') continue
-      delivery.message = message
-      this.#outbox.changed(delivery)
+    if (verdict.reason === 'silence') return
+    const key = this.#keyOf(verdict)
+    const episode = this.#episodes.get(key)
+    if (episode === undefined) {
+      this.#worse.set(key, verdict)
+      dropOldest(this.#worse, MAX_WORSE)
+      return
     }
+    episode.reason = verdict.reason
+    if (episode.verdict) episode.verdict = verdict
+    for (const delivery of episode.deliveries) if (delivery.state === 'pending') this.#strengthen(delivery, verdict)
+  }
+
+  #strengthen(delivery: Delivery, verdict: ToldVerdict): void {
+    const perhaps = this.#episodes.get(delivery.episode)?.perhapsToldAlready ?? false
+    delivery.message = this.#message(verdict, delivery.key, perhaps)
+    this.#outbox.changed(delivery)
   }
 
   #close(closed: Closed): void {
@@ -362,7 +415,7 @@ export class Notifier {
     const lanes = new Set<Lane>()
     for (const delivery of deliveries) {
       const lane = this.#lanes.get(delivery.channel)
-      if (lane === undefined || !isOpen(delivery)) continue
+      if (lane === undefined || !isOpen(delivery) || lane.has(delivery)) continue
       if (!saved) lane.counters.failed.store++
       lane.add(delivery)
       lanes.add(lane)
@@ -370,16 +423,27 @@ export class Notifier {
     for (const lane of lanes) lane.pump()
   }
 
-  /** Another process has opened this episode. If it was closed there, ours is a new one and gets a new key. */
-  #known({ episode: stored, deliveries }: Opened, open: boolean): void {
-    const episode = stored === null ? undefined : this.#episodes.get(stored.key)
-    if (stored === null || episode === undefined || episode.verdict === null) return
-    episode.deliveries.splice(0, deliveries.length)
-    if (open) return
-    this.#episodes.delete(episode.key)
-    episode.key = this.#keyFor(episode.verdict, stored.episode + 1)
+  /**
+   * Another process had opened an episode of this number. It is the same one unless that was closed, or the turn has gone
+   * on since, here: then ours gets the next number.
+   */
+  #known({ deliveries, released }: Opened, { key, openedAt, open }: KnownEpisode): void {
+    const episode = this.#episodes.get(key)
+    if (episode === undefined || episode.verdict === null) return
+    const { verdict } = episode
+    const isSame = open && !progressedSince(verdict, openedAt)
+    if (open && !isSame) this.#outbox.close(key, this.#now().wallMs, 'recovered')
+    const hasArrived = deliveries.some(({ state }) => state === 'delivered')
+    for (const delivery of deliveries) if (!delivery.inFlight) this.#lanes.get(delivery.channel)?.remove(delivery)
+    episode.deliveries.splice(0)
+    // It went out from memory before the store could say so: once is enough.
+    if (isSame || (released && hasArrived)) return
+    this.#episodes.delete(key)
+    episode.key = this.#keyFor(verdict, numberOf(key) + 1)
     this.#episodes.set(episode.key, episode)
+    this.#turns.set(verdict.threadId, verdict.turnId, numberOf(episode.key), { open: true, told: false, seen: true })
     this.#tell(episode, episode.perhapsToldAlready ? null : false)
+    if (episode.closed) this.#close({ ...episode.closed, episode: verdict.episode })
     this.#outbox.flush()
   }
 
@@ -391,27 +455,40 @@ export class Notifier {
       const episode = this.#episodes.get(key) ?? newEpisode(key, message.reason)
       const isKnown = episode.deliveries.some((one) => one.key === delivery.key && one.channel === delivery.channel)
       if (lane === undefined || isKnown) continue
+      if (delivery.state === 'pending' && this.#arrived.has(arrivalOf(delivery))) {
+        delivery.state = 'delivered'
+        this.#outbox.changed(delivery)
+        continue
+      }
       this.#episodes.set(key, episode)
       episode.deliveries.push(delivery)
       lane.add(delivery)
       const isOver = delivery.endedAt !== null
-      this.#turns.set(thread, turn, numberOf(key), { open: !isOver, told: true })
+      this.#turns.set(thread, turn, numberOf(key), { openedAt: delivery.since, open: !isOver, told: true })
+      const worse = this.#worse.get(key)
+      if (worse && delivery.state === 'pending') {
+        episode.reason = worse.reason
+        this.#strengthen(delivery, worse)
+      }
       if (delivery.firing && !isOver && !this.#turns.get(thread, turn)?.seen) {
         this.#unseen.set(key, this.#env.clock.monoMs() + UNSEEN_MS)
       }
-      if (isOver && delivery.sequel !== 'lost') this.#takeBack(delivery, message.reason)
+      if (isOver && delivery.sequel !== 'lost') this.#takeBack(delivery, episode.reason)
     }
-    for (const lane of this.#lanes.values()) lane.pump()
+    for (const lane of this.#lanes.values()) lane.pumpSoon()
   }
 
+  /** What others took over while our lease was over is theirs; but what shows the state of our own turns stays ours. */
   #held(keys: ReadonlySet<string>): void {
     for (const lane of this.#lanes.values()) {
       for (const delivery of [...lane.deliveries()]) {
-        if (delivery.stored && !delivery.inFlight && !keys.has(`${delivery.key}\n${delivery.channel}`)) {
-          lane.remove(delivery)
-        }
+        if (!delivery.stored || delivery.inFlight || keys.has(arrivalOf(delivery))) continue
+        const isOurs = this.#episodes.get(delivery.episode)?.verdict != null
+        if (delivery.firing && isOurs) this.#outbox.add(null, [delivery])
+        else lane.remove(delivery)
       }
     }
+    this.#outbox.flush()
   }
 
   #laneEnvironment(): LaneEnvironment {
@@ -426,12 +503,15 @@ export class Notifier {
       delivered: (delivery) => this.#delivered(delivery),
       settled: (delivery) => this.#settled(delivery),
       suppressed: (reason) => this.#suppress(reason, 1),
-      report: (line) => this.#env.report(line),
+      report: (line, cause) => this.#env.report(line, cause),
+      fault: (error) => this.#env.fault(error),
       countFault: () => this.#env.countFault(),
     }
   }
 
   #delivered(delivery: Delivery): void {
+    this.#arrived.add(arrivalOf(delivery))
+    dropOldest(this.#arrived, MAX_ARRIVED)
     const { channel } = this.#lanes.get(delivery.channel) as Lane
     // A channel that shows a state has told the operator, not the parent.
     if (channel.repeatMs === undefined) this.#env.told(delivery.message)
@@ -491,6 +571,15 @@ export class Notifier {
 
 function newEpisode(key: string, reason: StaleReason): Episode {
   return { key, reason, deliveries: [], verdict: null, perhapsToldAlready: false, deciding: false, closed: null }
+}
+
+/** Whether a turn has made progress, in this process, since an episode of it opened: an epoch ms. */
+function progressedSince({ lastProgressAt }: Verdict, openedAt: number): boolean {
+  return lastProgressAt !== null && Date.parse(lastProgressAt) > openedAt
+}
+
+function arrivalOf({ key, channel }: Delivery): string {
+  return `${key}\n${channel}`
 }
 
 /** The number at the end of an episode's key. */

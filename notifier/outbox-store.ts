@@ -47,6 +47,8 @@ export interface StoredDelivery {
 /** What is written in one transaction. */
 export interface OutboxBatch {
   readonly owner: string
+  /** Of the owner's lease, where it has none yet. */
+  readonly leaseUntil: number
   /** An episode together with its messages. */
   readonly opened: readonly { readonly episode: StoredEpisode | null; readonly deliveries: readonly StoredDelivery[] }[]
   readonly closed: readonly Pick<StoredEpisode, 'key' | 'closedAt' | 'resolution'>[]
@@ -56,6 +58,7 @@ export interface OutboxBatch {
 /** An episode that another owner had opened before: nothing of it was written. */
 export interface KnownEpisode {
   readonly key: string
+  readonly openedAt: number
   readonly open: boolean
 }
 
@@ -65,6 +68,7 @@ export interface ClaimRequest {
   readonly leaseUntil: number
   /** Channels that this process can deliver on. */
   readonly channels: readonly string[]
+  /** Messages taken over at most, but whole groups; 0 only renews the lease. */
   readonly limit: number
   /** Pending messages from before this are dead; settled ones from before `keepFrom` are forgotten. */
   readonly expireFrom: number

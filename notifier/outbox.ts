@@ -1,120 +1,110 @@
 /**
- * Carries messages between memory and a store: writes each episode with its messages before they go out, then what
- * became of them; takes over what dead processes left. What cannot be written goes out from memory and is tried again.
+ * Writes messages to a store: each episode with its messages before they go out, then what became of them. What cannot be
+ * written goes out from memory, and is written when the store works again.
  */
 
 import { StoreBusy } from '../detector/sample-store.ts'
-import { MAX_PAUSE_MS } from './backoff.ts'
-import { type Delivery, fromStored, isOpen, type Moment, toStored } from './delivery.ts'
-import type { Claimed, KnownEpisode, OutboxStore, StoredEpisode } from './outbox-store.ts'
+import { dropOldest } from '../instrumentation/drop-oldest.ts'
+import { type Delivery, type Moment, toStored } from './delivery.ts'
+import type { KnownEpisode, OutboxStore, StoredEpisode } from './outbox-store.ts'
 
 /** Episodes, and other changes, of one transaction: some ms at most. */
 const BATCH = 100
 /** Episodes that wait for a store that does not take them; what is beyond lives in memory only. */
 const MAX_UNWRITTEN = 10_000
-/** A store that does not answer for this long holds messages up no longer. */
+/** A store that is locked, or does not answer, for this long holds messages up no longer. */
 const SLOW_MS = 2000
+/** A locked store is tried again soon, this often, with the wait doubled each time. */
+const BUSY_TRIES = 4
+const BUSY_MS = 100
 const RETRY_MS = 1000
 const LONGEST_RETRY_MS = 30_000
-/** Messages taken over at a time. */
-const CLAIM = 1000
 /** How often a store that does not take what is left is tried again at the end. */
 const CLOSE_TRIES = 10
 
 export interface Opened {
-  /** Null for a message that follows another of the same episode. */
+  /** Null for a message that follows another of the same episode, or is written again. */
   readonly episode: StoredEpisode | null
   readonly deliveries: readonly Delivery[]
-  /** Monotonic ms of the first time it was to be written. */
-  since: number
+  /** Monotonic ms at which it came. */
+  readonly since: number
   /** Whether its messages may go out. */
   released: boolean
   /** Whether they are in the store, if there is one. */
   saved: boolean
 }
 
-/** What a store is asked to do. */
-export type OutboxOp = 'claim' | 'outbox'
+type ClosedEpisode = Pick<StoredEpisode, 'key' | 'closedAt' | 'resolution'>
 
 export interface OutboxEnvironment {
+  readonly owner: string
   moment(): Moment
+  leaseUntil(): number
   defer(work: () => void): void
+  later(ms: number, work: () => void): void
   /** The messages are written, or cannot be: they may go out. */
   release(opened: Opened): void
-  /** Another process had opened the episode before; `open` says whether it still lasts. */
-  known(opened: Opened, open: boolean): void
-  /** Messages taken over from a dead process. */
-  claimed(deliveries: readonly Delivery[]): void
-  /** Our lease had run out: only these, `<key>\n<channel>`, are still ours. */
-  held(keys: ReadonlySet<string>): void
-  /** Messages of channels that nobody has any more are dead. */
-  expired(count: number): void
-  failed(op: OutboxOp, error: unknown): void
-  worked(op: OutboxOp): void
-}
-
-export interface OutboxOptions {
-  readonly owner: string
-  /** The channels of this process, as the store names them. */
-  readonly channels: readonly string[]
-  readonly leaseMs: number
-  readonly expireMs: number
-  readonly keepMs: number
+  /** Another process had opened the episode before. */
+  known(opened: Opened, known: KnownEpisode): void
+  failed(error: unknown): void
+  worked(): void
 }
 
 export class Outbox {
   readonly #store: OutboxStore | null
-  readonly #options: OutboxOptions
   readonly #env: OutboxEnvironment
   /** Oldest first. */
   #opened: Opened[] = []
-  readonly #closed = new Map<string, Pick<StoredEpisode, 'key' | 'closedAt' | 'resolution'>>()
+  readonly #closed = new Map<string, ClosedEpisode>()
   readonly #changed = new Set<Delivery>()
   #writing: Promise<void> | null = null
   /** What a slow store is writing. */
   #underWay: readonly Opened[] = []
-  #scheduled = false
+  #isScheduled = false
   #failures = 0
-  /** Whether the last failure may pass, as a lock does. */
-  #isBusyStore = false
+  /** Whether the last failure may pass soon, as a lock does. */
+  #isLocked = false
   /** Monotonic ms. */
   #retryAt = 0
-  #claimAt = 0
-  #claimFailures = 0
-  /** Epoch ms of the same: a machine that slept has a monotonic clock that did not go on. */
-  #claimAtWall = 0
-  #claiming: Promise<void> | null = null
-  #ended = false
+  #hasEnded = false
 
-  constructor(store: OutboxStore | null, options: OutboxOptions, env: OutboxEnvironment) {
+  constructor(store: OutboxStore | null, env: OutboxEnvironment) {
     this.#store = store
-    this.#options = options
     this.#env = env
   }
 
-  /** Takes an episode with its messages, which may go out once they are written. */
+  /** Whether anything waits for a store that works. */
+  get isBusy(): boolean {
+    return (this.#isWaiting && this.#failures === 0) || this.#writing !== null
+  }
+
+  /** Whether anything is not written. */
+  get isWritten(): boolean {
+    return this.#store !== null && !this.#isWaiting && this.#writing === null
+  }
+
+  get #isWaiting(): boolean {
+    return this.#opened.length > 0 || this.#closed.size > 0 || this.#changed.size > 0
+  }
+
+  /** Takes an episode with its messages, which may go out once they are written. Call `flush` then. */
   add(episode: StoredEpisode | null, deliveries: readonly Delivery[]): void {
-    const opened = {
-      episode,
-      deliveries,
-      since: this.#env.moment().monoMs,
-      released: false,
-      saved: this.#store === null,
-    }
-    this.#opened.push(opened)
+    const since = this.#env.moment().monoMs
+    this.#opened.push({ episode, deliveries, since, released: false, saved: this.#store === null })
     if (this.#opened.length > MAX_UNWRITTEN) this.#release(this.#opened.shift() as Opened)
   }
 
-  /** Writes what was added. A store that fails is tried again by the tick, and its messages do not wait for that. */
+  /** Writes what was added. Messages do not wait for a store that fails; for a locked one they do, but not long. */
   flush(): void {
     if (this.#store === null) for (const opened of this.#opened.splice(0)) this.#release(opened)
-    else if (this.#failures === 0 && !this.#ended) this.#write()
-    else for (const opened of this.#opened) this.#release(opened)
+    else if (this.#failures === 0 && !this.#hasEnded) this.#write()
+    else if (!this.#isLocked || this.#failures > BUSY_TRIES) this.#releaseAll()
   }
 
   close(key: string, closedAt: number, resolution: StoredEpisode['resolution']): void {
     if (this.#store === null) return
     this.#closed.set(key, { key, closedAt, resolution })
+    dropOldest(this.#closed, MAX_UNWRITTEN)
     this.#schedule()
   }
 
@@ -127,85 +117,33 @@ export class Outbox {
 
   /** Once a second. */
   tick(): void {
-    if (this.#store === null || this.#ended) return
-    const { monoMs, wallMs } = this.#env.moment()
+    if (this.#store === null || this.#hasEnded) return
+    const { monoMs } = this.#env.moment()
     for (const opened of [...this.#underWay, ...this.#opened]) {
       if (monoMs - opened.since >= SLOW_MS) this.#release(opened)
     }
-    if (monoMs >= this.#claimAt || wallMs >= this.#claimAtWall) this.claim()
-    if (this.isBusy && monoMs >= this.#retryAt) this.#write()
+    if (this.#isWaiting && monoMs >= this.#retryAt) this.#write()
   }
 
-  /** Renews the lease and takes over what nobody holds. A store that answers at once has done so on return. */
-  claim(): void {
-    const store = this.#store
-    if (store === null || this.#claiming !== null) return
-    const { monoMs, wallMs } = this.#env.moment()
-    this.#claimAt = monoMs + this.#options.leaseMs / 3
-    this.#claimAtWall = wallMs + this.#options.leaseMs / 3
-    const { owner, channels, leaseMs, expireMs, keepMs } = this.#options
-    const request = {
-      owner,
-      channels,
-      now: wallMs,
-      leaseUntil: wallMs + leaseMs,
-      limit: CLAIM,
-      expireFrom: wallMs - expireMs,
-      keepFrom: wallMs - keepMs,
-    }
-    const failed = (error: unknown) => {
-      this.#claimFailures++
-      this.#claimAt = monoMs + Math.min(this.#options.leaseMs / 3, retryMs(this.#claimFailures))
-      this.#env.failed('claim', error)
-    }
-    try {
-      const claimed = store.claim(request)
-      if (!(claimed instanceof Promise)) return this.#take(claimed)
-      this.#claiming = claimed
-        .then((later) => this.#take(later))
-        .catch(failed)
-        .finally(() => {
-          this.#claiming = null
-        })
-    } catch (error) {
-      failed(error)
-    }
-  }
-
-  /** Writes what is left and gives up the lease; tries again after each `pause`, for a while. */
+  /** Writes what is left; tries again after each `pause`, for a while. */
   async end(pause: () => Promise<void>): Promise<void> {
-    const store = this.#store
-    if (store === null) return
-    for (let tries = 0; tries <= CLOSE_TRIES; tries++) {
+    for (let tries = 0; this.#store !== null && tries <= CLOSE_TRIES; tries++) {
       do {
         this.#write()
         await Promise.race([this.#writing, pause()])
-      } while (this.isBusy && this.#failures === 0 && this.#writing === null)
-      if ((!this.isBusy && this.#writing === null) || (this.isFailing && !this.#isBusyStore)) break
+      } while (this.#isWaiting && this.#failures === 0 && this.#writing === null)
+      if (this.isWritten || (this.#failures > 0 && !this.#isLocked)) break
       await pause()
     }
-    this.#ended = true
-    try {
-      await Promise.race([store.release(this.#options.owner), pause()])
-    } catch (error) {
-      this.#env.failed('outbox', error)
-    }
-  }
-
-  /** Whether anything is not written yet. */
-  get isBusy(): boolean {
-    return this.#opened.length > 0 || this.#closed.size > 0 || this.#changed.size > 0
-  }
-
-  get isFailing(): boolean {
-    return this.#failures > 0
+    this.#hasEnded = true
+    this.#releaseAll()
   }
 
   #schedule(): void {
-    if (this.#ended || this.#scheduled || this.#writing !== null || this.#failures > 0) return
-    this.#scheduled = true
+    if (this.#hasEnded || this.#isScheduled || this.#writing !== null || this.#failures > 0) return
+    this.#isScheduled = true
     this.#env.defer(() => {
-      this.#scheduled = false
+      this.#isScheduled = false
       this.#write()
     })
   }
@@ -213,69 +151,96 @@ export class Outbox {
   /** Writes one batch; another follows after the event loop has had its turn. */
   #write(): void {
     const store = this.#store
-    if (store === null || this.#writing !== null) return
-    const moment = this.#env.moment()
+    if (store === null || this.#writing !== null || this.#hasEnded || !this.#isWaiting) return
     const opened = this.#opened.splice(0, BATCH)
-    const closed = take(this.#closed, BATCH)
-    const changed = take(this.#changed, BATCH)
-    if (opened.length + closed.length + changed.length === 0) return
+    const closed = this.#takeClosed()
+    const changed = [...this.#changed].slice(0, BATCH)
+    const moment = this.#env.moment()
     const batch = {
-      owner: this.#options.owner,
+      owner: this.#env.owner,
+      leaseUntil: this.#env.leaseUntil(),
       opened: opened.map(({ episode, deliveries }) => ({
         episode,
         deliveries: deliveries.map((delivery) => toStored(delivery, moment)),
       })),
-      closed: closed.map(([, change]) => change),
-      changed: changed.map(([delivery]) => toStored(delivery, moment)),
+      closed,
+      changed: changed.map((delivery) => toStored(delivery, moment)),
     }
+    for (const delivery of changed) this.#changed.delete(delivery)
+    // From here on a change of theirs is one more to write.
     for (const { deliveries } of opened) for (const delivery of deliveries) delivery.stored = true
     const saved = (known: readonly KnownEpisode[] | void) => {
       this.#saved(opened, known ?? [])
       this.#failures = 0
-      this.#env.worked('outbox')
+      this.#env.worked()
     }
     const failed = (error: unknown) => {
       this.#opened = [...opened, ...this.#opened]
-      for (const [key, change] of closed) if (!this.#closed.has(key)) this.#closed.set(key, change)
-      for (const [delivery] of changed) this.#changed.add(delivery)
-      for (const { deliveries } of opened) {
-        for (const delivery of deliveries) {
-          delivery.stored = false
-          this.#changed.delete(delivery)
-        }
+      for (const close of closed) {
+        if (!this.#closed.has(close.key)) this.#closed.set(close.key, close)
       }
-      this.#failures++
-      this.#isBusyStore = error instanceof StoreBusy
-      this.#retryAt = this.#env.moment().monoMs + retryMs(this.#failures)
-      this.#env.failed('outbox', error)
-      for (const one of this.#opened) this.#release(one)
+      for (const delivery of changed) this.#changed.add(delivery)
+      for (const delivery of opened.flatMap(({ deliveries }) => deliveries)) {
+        delivery.stored = false
+        this.#changed.delete(delivery)
+      }
+      this.#failed(error)
     }
     try {
       const result = store.save(batch)
       if (!(result instanceof Promise)) saved(result)
       else {
         this.#underWay = opened
-        this.#writing = result.then(saved, failed).finally(() => {
-          this.#writing = null
-          this.#underWay = []
-          if (this.isBusy) this.#schedule()
-        })
-        return
+        this.#writing = result
+          .then(saved)
+          .catch(failed)
+          .finally(() => {
+            this.#writing = null
+            this.#underWay = []
+            if (this.#isWaiting) this.#schedule()
+          })
       }
     } catch (error) {
       failed(error)
     }
-    if (this.isBusy && this.#failures === 0) this.#schedule()
+    if (this.#isWaiting) this.#schedule()
+  }
+
+  /** Those whose episode is in the store, or in the batch; the others are written after it. */
+  #takeClosed(): ClosedEpisode[] {
+    const unwritten = new Set(this.#opened.map(({ episode }) => episode?.key))
+    const closed: ClosedEpisode[] = []
+    for (const [key, close] of this.#closed) {
+      if (closed.length === BATCH) break
+      if (!unwritten.has(key)) closed.push(close)
+    }
+    for (const { key } of closed) this.#closed.delete(key)
+    return closed
+  }
+
+  #failed(error: unknown): void {
+    this.#failures++
+    this.#isLocked = error instanceof StoreBusy
+    this.#env.failed(error)
+    const isQuick = this.#isLocked && this.#failures <= BUSY_TRIES
+    const waitMs = isQuick ? BUSY_MS * 2 ** (this.#failures - 1) : storeRetryMs(this.#failures)
+    this.#retryAt = this.#env.moment().monoMs + waitMs
+    if (isQuick) this.#env.later(waitMs, () => this.#write())
+    else this.#releaseAll()
   }
 
   #saved(opened: readonly Opened[], known: readonly KnownEpisode[]): void {
-    const states = new Map(known.map(({ key, open }) => [key, open]))
+    const byKey = new Map(known.map((episode) => [episode.key, episode]))
     for (const one of opened) {
-      const open = one.episode === null ? undefined : states.get(one.episode.key)
+      const before = one.episode === null ? undefined : byKey.get(one.episode.key)
       one.saved = true
-      if (open === undefined) this.#release(one)
-      else this.#env.known(one, open)
+      if (before === undefined) this.#release(one)
+      else this.#env.known(one, before)
     }
+  }
+
+  #releaseAll(): void {
+    for (const opened of this.#opened) this.#release(opened)
   }
 
   #release(opened: Opened): void {
@@ -283,33 +248,9 @@ export class Outbox {
     opened.released = true
     this.#env.release(opened)
   }
-
-  #take({ deliveries, episodes, held, expired }: Claimed): void {
-    this.#claimFailures = 0
-    this.#env.worked('claim')
-    if (held !== null) this.#env.held(held)
-    const moment = this.#env.moment()
-    const byKey = new Map(episodes.map((episode) => [episode.key, episode]))
-    this.#env.claimed(
-      deliveries.filter(isOpen).map((stored) => fromStored(stored, moment, MAX_PAUSE_MS, byKey.get(stored.episode))),
-    )
-    if (expired > 0) this.#env.expired(expired)
-    // There may be more.
-    if (deliveries.length === CLAIM) this.#claimAt = moment.monoMs
-  }
 }
 
 /** A store that fails is tried again less and less often: each try may hold the event loop for some ms. */
-function retryMs(failures: number): number {
+export function storeRetryMs(failures: number): number {
   return Math.min(LONGEST_RETRY_MS, RETRY_MS * 2 ** Math.min(10, failures - 1))
-}
-
-function take<K, V>(from: Map<K, V> | Set<K>, limit: number): [K, V][] {
-  const taken: [K, V][] = []
-  for (const [key, value] of from.entries() as Iterable<[K, V]>) {
-    if (taken.length === limit) break
-    taken.push([key, value])
-  }
-  for (const [key] of taken) from.delete(key)
-  return taken
 }

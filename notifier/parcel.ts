@@ -9,15 +9,28 @@ import { groupText, withSequel } from './message-text.ts'
 export interface Parcel {
   /** Not empty; grows until the first try. */
   readonly deliveries: Delivery[]
-  readonly parent: string
+  /** Whose messages take turns: the parent's, or the thread's own where it has none. */
+  readonly line: string
   /** Monotonic ms of the next try. */
   dueAt: number
+  /** Tries in a row that failed. */
+  failures: number
+  /** Monotonic ms since which the parent is unknown to the host; null when it is not. */
+  unknownSince: number | null
   /** Null while no try is under way. */
   flight: Flight | null
 }
 
 export function parcelOf(delivery: Delivery): Parcel {
-  return { deliveries: [delivery], parent: delivery.message.parent ?? '', dueAt: delivery.dueAt, flight: null }
+  const { parent, thread } = delivery.message
+  return {
+    deliveries: [delivery],
+    line: parent === null ? `thread ${thread}` : `parent ${parent}`,
+    dueAt: delivery.dueAt,
+    failures: 0,
+    unknownSince: null,
+    flight: null,
+  }
 }
 
 /** The delivery that a parcel is accounted by. */

@@ -7,6 +7,8 @@ const MAX_TURNS = 20_000
 
 export interface EarlierEpisode {
   readonly episode: number
+  /** Epoch ms. */
+  readonly openedAt: number
   /** Whether nothing has closed it yet. */
   readonly open: boolean
   /** Whether a message of the turn was made, and not taken back. */
@@ -40,15 +42,15 @@ export class TurnEpisodes {
     const last = this.#turns.get(key)
     if (last && last.episode > episode) return
     this.#turns.delete(key)
-    this.#turns.set(key, { open: true, told: false, seen: false, ...last, episode, ...change })
+    this.#turns.set(key, { openedAt: 0, open: true, told: false, seen: false, ...last, episode, ...change })
     dropOldest(this.#turns, MAX_TURNS)
   }
 
   /** What this process has learned since is newer. */
   #load(episodes: readonly StoredEpisode[]): void {
-    for (const { thread, turn, episode, closedAt, told = true } of episodes) {
+    for (const { thread, turn, episode, openedAt, closedAt, told = true } of episodes) {
       if ((this.get(thread, turn)?.episode ?? 0) < episode)
-        this.set(thread, turn, episode, { open: closedAt === null, told })
+        this.set(thread, turn, episode, { openedAt, open: closedAt === null, told })
     }
   }
 }

@@ -43,19 +43,28 @@ export const NOTHING_UNDELIVERED: NotifierView = { channels: [], messages: [] }
 
 /** What is shown of the lanes now. */
 export function viewOf(lanes: readonly Lane[], now: Moment): NotifierView {
-  const pending = lanes.flatMap((lane) => lane.pending().map((one) => show(lane, one, now)))
+  const pending = lanes.flatMap((lane) => first(lane.pending, SHOWN).map((one) => show(lane, one, now)))
   const dead = lanes.flatMap((lane) => lane.lastDead.map((one) => show(lane, one, now)))
   const bySince = (a: UndeliveredMessage, b: UndeliveredMessage) => a.since.localeCompare(b.since)
   return {
     channels: lanes.map((lane) => ({
       name: lane.channel.name,
-      pending: lane.pending().length,
+      pending: lane.pending.size,
       oldestPendingMs: lane.oldestPendingMs(),
       dead: lane.dead,
       failing: lane.failing,
     })),
     messages: [...pending.sort(bySince).slice(0, SHOWN), ...dead.sort(bySince).reverse().slice(0, SHOWN)],
   }
+}
+
+function first<T>(items: Iterable<T>, count: number): T[] {
+  const found: T[] = []
+  for (const item of items) {
+    if (found.length === count) break
+    found.push(item)
+  }
+  return found
 }
 
 function show({ channel }: Lane, delivery: Delivery, { wallMs, monoMs }: Moment): UndeliveredMessage {

@@ -17,6 +17,7 @@ export class SqliteFile {
   #db: DatabaseSync | null = null
   /** Why it cannot be used at all. */
   #broken: Error | null = null
+  #isClosed = false
 
   constructor(file: string, busyTimeoutMs: number) {
     this.#file = file
@@ -26,6 +27,7 @@ export class SqliteFile {
   /** Opened at the first call. Throws the same error from then on where that failed, unless the file was only locked. */
   db(): DatabaseSync {
     if (this.#broken) throw this.#broken
+    if (this.#isClosed) throw new Error(`${this.#file}: is closed`)
     try {
       this.#db ??= open(this.#file, this.#busyTimeoutMs)
       return this.#db
@@ -37,8 +39,14 @@ export class SqliteFile {
     }
   }
 
-  get isBroken(): boolean {
-    return this.#broken !== null
+  /** Whether nothing can be written to it. */
+  get isUseless(): boolean {
+    return this.#broken !== null || this.#isClosed
+  }
+
+  /** A watch begins to use it, perhaps after another. */
+  reopen(): void {
+    this.#isClosed = false
   }
 
   /** Runs the work in one transaction that writes; a locked file is a StoreBusy. */
@@ -64,12 +72,13 @@ export class SqliteFile {
   close(): void {
     this.#db?.close()
     this.#db = null
-    this.#broken ??= new Error(`${this.#file}: is closed`)
+    this.#isClosed = true
   }
 }
 
+/** Also while another process recovers the file or has an older snapshot of it, which are codes above the plain one. */
 function isBusy(error: unknown): boolean {
-  return (error as { errcode?: number }).errcode === SQLITE_BUSY
+  return ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY
 }
 
 function open(file: string, timeout: number): DatabaseSync {
@@ -104,9 +113,13 @@ function migrate(db: DatabaseSync): void {
   if (versionOf(db) === newest) return
   db.exec('PRAGMA journal_mode = WAL')
   db.exec('BEGIN IMMEDIATE')
-  // Another process may have made the tables while this one waited.
-  for (const tables of MIGRATIONS.slice(versionOf(db))) db.exec(tables)
-  db.exec(`PRAGMA user_version = ${newest}; COMMIT`)
+  // Another process, perhaps of a newer version, may have made the tables while this one waited.
+  if (versionOf(db) < newest) {
+    for (const tables of MIGRATIONS.slice(versionOf(db))) db.exec(tables)
+    db.exec(`PRAGMA user_version = ${newest}`)
+  }
+  db.exec('COMMIT')
+  if (versionOf(db) > newest) throw newer(versionOf(db))
 }
 
 function versionOf(db: DatabaseSync): number {

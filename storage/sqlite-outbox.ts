@@ -47,9 +47,11 @@ export const OUTBOX_TABLES = `
     settled_at REAL,
     PRIMARY KEY (key, channel)
   ) WITHOUT ROWID;
-  CREATE INDEX deliveries_open ON deliveries (channel, owner) WHERE open = 1;
+  CREATE INDEX deliveries_open ON deliveries (owner, channel) WHERE open = 1;
+  CREATE INDEX deliveries_group ON deliveries (grouped) WHERE open = 1 AND grouped IS NOT NULL;
   CREATE INDEX deliveries_since ON deliveries (since);
   CREATE INDEX deliveries_episode ON deliveries (episode);
+  -- Whose lease is over stays here while anything of theirs is open: what they left is found by it.
   CREATE TABLE relays (
     owner TEXT PRIMARY KEY,
     lease_until REAL NOT NULL
@@ -85,28 +87,31 @@ export class SqliteOutbox implements OutboxStore {
       const { owner, now, leaseUntil } = request
       const own = db.prepare('SELECT lease_until FROM relays WHERE owner = ?').get(owner)
       db.prepare('INSERT OR REPLACE INTO relays VALUES (?, ?)').run(owner, leaseUntil)
-      // A lease far in the future was given before the clock was set back.
-      db.prepare('DELETE FROM relays WHERE lease_until <= ? OR lease_until > ?').run(now, 2 * leaseUntil - now)
       const held = own !== undefined && Number(own.lease_until) > now ? null : heldBy(db, owner)
+      if (request.limit === 0) return { deliveries: [], episodes: [], held, expired: 0 }
+      // A lease far in the future was given before the clock was set back.
+      db.prepare('UPDATE relays SET lease_until = 0 WHERE lease_until > ?').run(2 * leaseUntil - now)
       const deliveries = takeOver(db, request)
-      const episodes = [...new Set(deliveries.map(({ episode }) => episode))].flatMap((key) =>
-        db.prepare('SELECT * FROM episodes WHERE key = ?').all(key).map(episodeOf),
-      )
+      const episodeByKey = db.prepare('SELECT * FROM episodes WHERE key = ?')
+      const keys = new Set(deliveries.map(({ episode }) => episode))
+      const episodes = [...keys].flatMap((key) => episodeByKey.all(key).map(episodeOf))
       return { deliveries, episodes, held, expired: prune(db, request) }
     })
   }
 
-  save({ owner, opened, closed, changed }: OutboxBatch): KnownEpisode[] {
+  save({ owner, leaseUntil, opened, closed, changed }: OutboxBatch): KnownEpisode[] {
     return this.#file.transaction((db) => {
       const known: KnownEpisode[] = []
-      const before = db.prepare('SELECT owner, closed_at FROM episodes WHERE key = ?')
+      // Where no claim has gone through yet: what nobody is known to hold would be found by nobody.
+      db.prepare('INSERT OR IGNORE INTO relays VALUES (?, ?)').run(owner, leaseUntil)
+      const before = db.prepare('SELECT owner, opened_at, closed_at FROM episodes WHERE key = ?')
       const insert = db.prepare('INSERT OR REPLACE INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
       const put = db.prepare('INSERT OR REPLACE INTO deliveries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
       for (const { episode, deliveries } of opened) {
         const there = episode === null ? undefined : before.get(episode.key)
         // What we wrote ourselves, without hearing that it was written, is written again.
         if (episode !== null && there !== undefined && there.owner !== owner) {
-          known.push({ key: episode.key, open: there.closed_at === null })
+          known.push({ key: episode.key, openedAt: Number(there.opened_at), open: there.closed_at === null })
           continue
         }
         if (episode !== null) {
@@ -119,7 +124,7 @@ export class SqliteOutbox implements OutboxStore {
       for (const { key, closedAt, resolution } of closed) close.run(closedAt, resolution, key)
       const update = db.prepare(
         `UPDATE deliveries SET message = ?, state = ?, firing = ?, open = ?, attempts = ?, rejections = ?, due_at = ?,
-           failure = ?, settled_at = ? WHERE key = ? AND channel = ? AND owner = ?`,
+           failure = ?, settled_at = ? WHERE key = ? AND channel = ? AND (owner = ? OR ? = 'delivered')`,
       )
       for (const delivery of changed) {
         const { key, channel, message, state, firing, attempts, rejections, dueAt, failure, settledAt } = delivery
@@ -135,29 +140,45 @@ export class SqliteOutbox implements OutboxStore {
           failure,
           settledAt,
         ]
-        update.run(...how, key, channel, owner)
+        // That it has arrived is true whoever holds it by now.
+        update.run(...how, key, channel, owner, state)
       }
       return known
     })
   }
 
   release(owner: string): void {
-    this.#file.transaction((db) => db.prepare('DELETE FROM relays WHERE owner = ?').run(owner))
+    this.#file.transaction((db) => db.prepare('UPDATE relays SET lease_until = 0 WHERE owner = ?').run(owner))
   }
 }
 
-/** One UPDATE, so that two processes never take the same row. */
-function takeOver(db: DatabaseSync, { owner, channels, limit }: ClaimRequest): StoredDelivery[] {
-  const taken = db
+/** One UPDATE, so that two processes never take the same row; all of a group, because it goes out as one. */
+function takeOver(db: DatabaseSync, { owner, channels, limit, now }: ClaimRequest): StoredDelivery[] {
+  const rows = db
     .prepare(
-      `UPDATE deliveries SET owner = ? WHERE (key, channel) IN (
-         SELECT key, channel FROM deliveries
-         WHERE open = 1 AND channel IN (SELECT value FROM json_each(?)) AND owner NOT IN (SELECT owner FROM relays)
-         ORDER BY since LIMIT ?)
+      `WITH orphans AS (
+         SELECT key, channel, grouped, since FROM deliveries
+         WHERE open = 1 AND owner IN (SELECT owner FROM relays WHERE lease_until <= ?)
+           AND channel IN (SELECT value FROM json_each(?))),
+       first AS (SELECT key, channel, grouped FROM orphans ORDER BY since LIMIT ?)
+       UPDATE deliveries SET owner = ? WHERE (key, channel) IN (
+         SELECT key, channel FROM first
+         UNION SELECT key, channel FROM orphans WHERE grouped IN (SELECT grouped FROM first))
        RETURNING *`,
     )
-    .all(owner, JSON.stringify(channels), limit)
-  return taken.map(deliveryOf).sort((a, b) => a.since - b.since)
+    .all(now, JSON.stringify(channels), limit, owner)
+  const spoil = db.prepare(
+    "UPDATE deliveries SET state = 'dead', firing = 0, open = 0, failure = 'unreadable' WHERE key = ? AND channel = ?",
+  )
+  const taken = rows.flatMap((row) => {
+    try {
+      return [deliveryOf(row)]
+    } catch {
+      spoil.run(row.key ?? null, row.channel ?? null)
+      return []
+    }
+  })
+  return taken.sort((a, b) => a.since - b.since)
 }
 
 function heldBy(db: DatabaseSync, owner: string): Set<string> {
@@ -167,12 +188,21 @@ function heldBy(db: DatabaseSync, owner: string): Set<string> {
 
 /** Makes dead what nobody can deliver, and forgets what is old. Returns how many are dead now. */
 function prune(db: DatabaseSync, { now, expireFrom, keepFrom }: ClaimRequest): number {
+  const orphaned = 'open = 1 AND owner IN (SELECT owner FROM relays WHERE lease_until <= ?)'
   const dead = db
     .prepare(
       `UPDATE deliveries SET state = 'dead', firing = 0, open = 0, failure = 'expired', settled_at = ?
-       WHERE open = 1 AND state = 'pending' AND since < ? AND owner NOT IN (SELECT owner FROM relays)`,
+       WHERE ${orphaned} AND state = 'pending' AND since < ?`,
     )
-    .run(now, expireFrom)
+    .run(now, now, expireFrom)
+  db.prepare(`UPDATE deliveries SET firing = 0, open = 0 WHERE ${orphaned} AND firing = 1 AND since < ?`).run(
+    now,
+    keepFrom,
+  )
+  db.prepare(
+    `DELETE FROM relays WHERE lease_until <= ? AND NOT EXISTS (
+       SELECT 1 FROM deliveries WHERE deliveries.owner = relays.owner AND open = 1)`,
+  ).run(now)
   db.prepare(
     `DELETE FROM deliveries WHERE (key, channel) IN (
        SELECT key, channel FROM deliveries WHERE since < ? AND open = 0 LIMIT ${PRUNED})`,

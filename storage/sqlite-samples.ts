@@ -43,13 +43,14 @@ export class SqliteSamples implements SampleStore {
   }
 
   load(): StoredLearning {
+    this.#file.reopen()
     const db = this.#file.db()
     return { samples: readSamples(db), extras: readExtras(db) }
   }
 
   /** Samples are learned anew; where the file cannot be used at all, `load` has said so. */
   save(samples: readonly Sample[], extras: readonly StoredExtras[]): void {
-    if (this.#file.isBroken) return
+    if (this.#file.isUseless) return
     this.#file.transaction((db) => {
       const insert = db.prepare(
         'INSERT OR IGNORE INTO samples (id, phase, provider, model, silence_ms) VALUES (?, ?, ?, ?, ?)',

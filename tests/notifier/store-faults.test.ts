@@ -31,11 +31,12 @@ function deliveries(): { key: unknown; state: unknown }[] {
 }
 
 describe('a store that is locked', () => {
-  it('holds up no message; it is told so once, and is written to when it is free', async () => {
+  it('holds a message up for two seconds at most; it is told so once, and is written to when it is free', async () => {
     const one = host()
     const locker = new DatabaseSync(file())
     locker.exec('BEGIN EXCLUSIVE')
     await one.stale()
+    await one.pass(2)
     expect(one.receiver.keys).toEqual([KEY])
     await one.pass(30)
     expect(one.faults).toEqual(['turnwatch: store: database is locked'])
@@ -66,11 +67,48 @@ describe('a store that is locked', () => {
     locker.exec('BEGIN EXCLUSIVE')
     const one = new NotifiedHost({ store: sqliteStore(file()), virtual: before.virtual })
     await one.stale('sub.boss.two')
+    await one.pass(2)
     expect(one.receiver.threads).toEqual(['sub.boss.two'])
     locker.close()
     await one.pass(40)
     expect(one.receiver.threads).toEqual(['sub.boss.two', 'sub.boss.one'])
     expect(deliveries().map(({ state }) => state)).toEqual(['delivered', 'delivered'])
+  })
+})
+
+describe('a store that is locked for a moment', () => {
+  it('holds the message until it is written, so that a crash just then loses nothing', async () => {
+    const one = host()
+    one.start().observe(token)
+    await one.leap(112)
+    const locker = new DatabaseSync(file())
+    locker.exec('BEGIN EXCLUSIVE')
+    await one.leap(1)
+    expect([one.watch.liveness('sub.boss.one').stale, one.receiver.keys]).toEqual([true, []])
+    locker.exec('ROLLBACK')
+    locker.close()
+    while (one.receiver.keys.length === 0) await settle()
+    expect(deliveries().map(({ key }) => key)).toEqual([KEY])
+    expect(one.faults).toEqual([])
+  })
+
+  it('hears of episodes that opened and closed meanwhile in that order', async () => {
+    const one = host()
+    const locker = new DatabaseSync(file())
+    locker.exec('BEGIN EXCLUSIVE')
+    const turns = Array.from({ length: 250 }, (_, i) => one.start(`sub.boss.${i}`))
+    await one.leap(160)
+    for (const turn of turns) turn.observe(token)
+    await one.pass(3)
+    locker.exec('ROLLBACK')
+    locker.close()
+    await one.pass(40)
+    const db = new DatabaseSync(file(), { readOnly: true })
+    expect(db.prepare('SELECT count(*) AS n, count(closed_at) AS closed FROM episodes').get()).toMatchObject({
+      n: 250,
+      closed: 250,
+    })
+    db.close()
   })
 })
 

@@ -88,7 +88,7 @@ describe('a stale child', () => {
       watch.startTurn({ threadId: 'b' })
       pass(151)
       await settle()
-      expect(faults).toEqual(['turnwatch: notifier: callback: no; will be tried again'])
+      expect(faults).toEqual(['turnwatch: notifier: callback: threw Error; will be tried again'])
       expect(value(watch, 'internal_errors_total', { where: 'notifier' })).toBe(2)
       expect([watch.liveness('a').stale, watch.liveness('b').stale]).toEqual([true, true])
     }
