@@ -25,7 +25,7 @@ import type { PrismLiveness } from './liveness/prism.ts'
 import { NotifierCounters } from './notifier/counters.ts'
 import type { Message } from './notifier/message.ts'
 import { Notifier } from './notifier/notifier.ts'
-import { notifierOptions } from './notifier/notifier-options.ts'
+import { notifierOptions, type ReadyOptions } from './notifier/notifier-options.ts'
 import { NOTHING_UNDELIVERED, type NotifierView } from './notifier/view.ts'
 import { packageVersion } from './package-root.ts'
 import { systemClock } from './system-clock.ts'
@@ -124,6 +124,8 @@ export class Turnwatch implements AsyncDisposable {
 
   constructor(options: TurnwatchOptions) {
     refuseBadOptions(options)
+    // Before a store is opened, so that a bad one leaves nothing behind.
+    const notify = options.notify === undefined ? null : notifierOptions(options.notify)
     this.#options = options
     const sink: DetectorSink = {
       verdict: (verdict) => this.#emit(verdict),
@@ -145,7 +147,7 @@ export class Turnwatch implements AsyncDisposable {
     this.#processes = new ProcessWatch((error) => this.#detector.fault('clock', error))
     const faults = new StoreFaults(this.#detector.self, (where, error) => this.#detector.fault(where, error))
     this.#writer = options.store ? new SampleWriter(options.store, this.#detector, faults) : null
-    this.#notifier = options.notify === undefined ? null : this.#makeNotifier(options.notify, faults)
+    this.#notifier = notify && this.#makeNotifier(notify, faults)
   }
 
   /** Starts a turn that the host knows of. Ends the one that still ran in its thread as `aborted`. */
@@ -357,8 +359,8 @@ export class Turnwatch implements AsyncDisposable {
     this.#tell(this.#listeners[verdict.verdict], verdict)
   }
 
-  #makeNotifier(notify: NonNullable<TurnwatchOptions['notify']>, faults: StoreFaults): Notifier {
-    return new Notifier(notifierOptions(notify), this.#options.store?.outbox ?? null, {
+  #makeNotifier(options: ReadyOptions, faults: StoreFaults): Notifier {
+    return new Notifier(options, this.#options.store?.outbox ?? null, {
       clock: this.#clock,
       owner: crypto.randomUUID(),
       random: Math.random,

@@ -2,6 +2,7 @@
 
 import type { Channel, Try } from './channel.ts'
 import { channelId } from './channel-id.ts'
+import { refuseBadChannel, shown } from './channel-options.ts'
 import type { Message } from './message.ts'
 import type { MessageTemplate } from './message-text.ts'
 
@@ -52,23 +53,49 @@ export interface ReadyOptions extends Omit<NotifierOptions, 'channels'> {
   readonly channels: readonly Channel[]
 }
 
-const DURATIONS = ['groupMs', 'expireMs', 'keepMs', 'leaseMs', 'closeMs'] as const
+/** 30 days. */
+const MAX_MS = 2_592_000_000
+/** The least of each, in ms. Only what is kept may be kept for ever. */
+const DURATIONS = { groupMs: 0, closeMs: 0, leaseMs: 100, expireMs: 1000, keepMs: 1000 } as const
+const UNBOUNDED: readonly string[] = ['expireMs', 'keepMs']
+const KNOWN = ['channels', 'per', 'recovered', 'whenOver', 'text', 'isManagedElsewhere', ...Object.keys(DURATIONS)]
 
 /** The channels and options that a host gave in any of the forms. Throws TypeError or RangeError for bad ones. */
 export function notifierOptions(notify: NotifyOption): ReadyOptions {
   const given = isChannel(notify) || typeof notify === 'function' ? { channels: [notify] } : notify
   if (typeof given !== 'object' || given === null || !Array.isArray(given.channels)) {
-    throw new TypeError(`notify: ${kindOf(notify)} is neither a function, a channel, nor an object with channels`)
+    throw new TypeError(`notify: ${shown(notify)} is neither a function, a channel, nor an object with channels`)
   }
-  const options = given as NotifierOptions
-  const channels = options.channels.map((channel, i) => {
-    if (typeof channel === 'function') return callbackChannel(channel, i === 0 ? 'callback' : `callback-${i + 1}`)
-    if (isChannel(channel)) return channel
-    throw new TypeError(`notify.channels[${i}]: ${kindOf(channel)} is neither a function nor a channel`)
-  })
+  const options: NotifierOptions = given
+  const unknown = Object.keys(options).find((name) => !KNOWN.includes(name))
+  if (unknown !== undefined) throw new TypeError(`notify.${unknown}: is no option; there are ${KNOWN.join(', ')}`)
+  const channels = readyChannels(options.channels)
+  oneOf('per', options.per, ['episode', 'turn'])
+  oneOf('whenOver', options.whenOver, ['withdraw', 'say'])
+  oneOf('recovered', options.recovered, [true, false])
+  for (const [name, least] of Object.entries(DURATIONS)) {
+    const value = options[name as keyof typeof DURATIONS]
+    const most = UNBOUNDED.includes(name) ? Number.POSITIVE_INFINITY : MAX_MS
+    if (value !== undefined && !(typeof value === 'number' && value >= least && value <= most)) {
+      throw new RangeError(`notify.${name}: ${shown(value)} is not a number of ms from ${least} to ${most}`)
+    }
+  }
+  for (const name of ['text', 'isManagedElsewhere'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'function') {
+      throw new TypeError(`notify.${name}: ${shown(options[name])} is not a function`)
+    }
+  }
+  return { ...options, channels }
+}
+
+function readyChannels(given: readonly (Channel | NotifyCallback)[]): Channel[] {
   const names = new Set<string>()
   const receivers = new Map<string, string>()
-  for (const channel of channels) {
+  return given.map((one, i) => {
+    if (typeof one !== 'function' && !isChannel(one)) {
+      throw new TypeError(`notify.channels[${i}]: ${shown(one)} is neither a function nor a channel`)
+    }
+    const channel = typeof one === 'function' ? callbackChannel(one, i === 0 ? 'callback' : `callback-${i + 1}`) : one
     refuseBadChannel(channel)
     const name = JSON.stringify(channel.name)
     if (names.has(channel.name)) throw new TypeError(`notify.channels: two are named ${name}; give one another name`)
@@ -76,22 +103,8 @@ export function notifierOptions(notify: NotifyOption): ReadyOptions {
     if (other !== undefined) throw new TypeError(`notify.channels: ${other} and ${name} have the same receiver`)
     names.add(channel.name)
     receivers.set(channelId(channel), name)
-  }
-  oneOf('per', options.per, ['episode', 'turn'])
-  oneOf('whenOver', options.whenOver, ['withdraw', 'say'])
-  for (const name of DURATIONS) {
-    const value = options[name]
-    const least = name === 'groupMs' || name === 'closeMs' ? 0 : 1
-    if (value !== undefined && !(typeof value === 'number' && value >= least)) {
-      throw new RangeError(`notify.${name}: ${JSON.stringify(value) ?? value} is not a number of ms from ${least} on`)
-    }
-  }
-  for (const name of ['text', 'isManagedElsewhere'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'function') {
-      throw new TypeError(`notify.${name}: ${JSON.stringify(options[name])} is not a function`)
-    }
-  }
-  return { ...options, channels }
+    return channel
+  })
 }
 
 /** A callback as a channel, under a name of its own. What it returns counts only when it is a promise. */
@@ -110,24 +123,7 @@ function isChannel(value: unknown): value is Channel {
   return typeof value === 'object' && typeof name === 'string' && typeof deliver === 'function'
 }
 
-function refuseBadChannel({ name, concurrency, timeoutMs, repeatMs }: Channel): void {
-  if (name.trim() === '') throw new TypeError('notify.channels: a channel has an empty name')
-  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency > 0)) {
-    throw new RangeError(`${name}.concurrency: ${concurrency} is not a whole number from 1 on`)
-  }
-  for (const [option, value] of Object.entries({ timeoutMs, repeatMs })) {
-    if (value !== undefined && !(typeof value === 'number' && value > 0)) {
-      throw new RangeError(`${name}.${option}: ${value} is not a positive number of ms`)
-    }
-  }
-}
-
-function oneOf(name: string, value: unknown, allowed: readonly string[]): void {
-  if (value === undefined || (allowed as readonly unknown[]).includes(value)) return
-  throw new TypeError(`notify.${name}: ${JSON.stringify(value)} is none of ${allowed.join(', ')}`)
-}
-
-/** A value that may hold a secret is not quoted. */
-function kindOf(value: unknown): string {
-  return value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value
+function oneOf(name: string, value: unknown, allowed: readonly unknown[]): void {
+  if (value === undefined || allowed.includes(value)) return
+  throw new TypeError(`notify.${name}: ${shown(value)} is none of ${allowed.join(', ')}`)
 }

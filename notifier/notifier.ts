@@ -575,7 +575,7 @@ function newEpisode(key: string, reason: StaleReason): Episode {
 
 /** Whether a turn has made progress, in this process, since an episode of it opened: an epoch ms. */
 function progressedSince({ lastProgressAt }: Verdict, openedAt: number): boolean {
-  return lastProgressAt !== null && Date.parse(lastProgressAt) > openedAt
+  return lastProgressAt !== null && Date.parse(lastProgressAt) >= openedAt
 }
 
 function arrivalOf({ key, channel }: Delivery): string {

@@ -47,8 +47,7 @@ export const OUTBOX_TABLES = `
     settled_at REAL,
     PRIMARY KEY (key, channel)
   ) WITHOUT ROWID;
-  CREATE INDEX deliveries_open ON deliveries (owner, channel) WHERE open = 1;
-  CREATE INDEX deliveries_group ON deliveries (grouped) WHERE open = 1 AND grouped IS NOT NULL;
+  CREATE INDEX deliveries_open ON deliveries (owner, channel, since, grouped) WHERE open = 1;
   CREATE INDEX deliveries_since ON deliveries (since);
   CREATE INDEX deliveries_episode ON deliveries (episode);
   -- Whose lease is over stays here while anything of theirs is open: what they left is found by it.

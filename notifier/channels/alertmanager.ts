@@ -3,8 +3,9 @@
 import { dropOldest } from '../../instrumentation/drop-oldest.ts'
 import { labelValue } from '../../instrumentation/metrics/label-value.ts'
 import type { Channel, Try } from '../channel.ts'
+import { channelName } from '../channel-options.ts'
 import type { Message } from '../message.ts'
-import { abandonedTry, channelName, DEFAULT_TIMEOUT_MS, Receiver, type ReceiverOptions, textsOf } from './post.ts'
+import { abandonedTry, DEFAULT_TIMEOUT_MS, Receiver, type ReceiverOptions, textsOf } from './post.ts'
 
 export interface AlertmanagerOptions extends ReceiverOptions {
   /** Of every alert, beside alertname, thread, provider, model, reason and source. @default none */

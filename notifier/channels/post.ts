@@ -101,14 +101,6 @@ export function abandonedTry({ reason }: AbortSignal): DeliveryFailed {
   return reason instanceof DeliveryFailed ? reason : new DeliveryFailed('timeout', NO_ANSWER)
 }
 
-/** Throws TypeError for a name that cannot be a label, or that looks like a URL, which may hold a secret. */
-export function channelName(name: string): string {
-  if (typeof name !== 'string' || !/^\P{Cc}{1,100}$/u.test(name) || name.trim() === '' || name.includes('://')) {
-    throw new TypeError('name: is not 1 to 100 characters without control characters, and not a URL')
-  }
-  return name
-}
-
 /** Throws RangeError with the option's name and value unless it is a whole number from 1 to `max`. */
 export function wholeNumber(option: string, value: number, max: number): number {
   if (Number.isInteger(value) && value >= 1 && value <= max) return value

@@ -2,7 +2,8 @@
 
 import { createHash, createHmac } from 'node:crypto'
 import type { Channel } from '../channel.ts'
-import { channelName, DEFAULT_TIMEOUT_MS, Receiver, type ReceiverOptions, wholeNumber } from './post.ts'
+import { channelName } from '../channel-options.ts'
+import { DEFAULT_TIMEOUT_MS, Receiver, type ReceiverOptions, wholeNumber } from './post.ts'
 
 export interface WebhookOptions extends ReceiverOptions {
   /**

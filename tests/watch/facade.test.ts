@@ -30,7 +30,7 @@ describe('bad options', () => {
     [{ thresholds: { midStreamMs: '90s' } }, 'thresholds.midStreamMs: "90s" is not a positive number of ms'],
     [{ thresholds: { afterToolMs: Number.NaN } }, 'thresholds.afterToolMs: null is not a positive number of ms'],
     [{ keepThreads: 1.5 }, 'keepThreads: 1.5 is not a whole number of threads'],
-    [{ notify: 'https://x' }, 'notify: string is neither a function, a channel, nor an object with channels'],
+    [{ notify: 'https://x' }, 'notify: a URL is neither a function, a channel, nor an object with channels'],
   ])('%j are refused with their name and value', (options, message) => {
     expect(() => createTurnwatch(options as never)).toThrow(message)
   })
