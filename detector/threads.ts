@@ -95,9 +95,7 @@ export class Threads {
         provider: from.provider ?? past?.last?.stats.provider ?? 'unknown',
         model: from.model ?? (from.provider === undefined ? past?.last?.stats.model : null) ?? null,
         parentThreadId:
-          asParent(from.parentThreadId, from.threadId) ??
-          past?.last?.stats.parentThreadId ??
-          this.parentOf(from.threadId),
+          asParent(from.parentThreadId) ?? past?.last?.stats.parentThreadId ?? this.parentOf(from.threadId),
       },
       from.turnId !== undefined,
       from.startedAt,
@@ -213,7 +211,7 @@ export class Threads {
   /** The thread that started another, as the host's rule says; the default rule where that fails. */
   parentOf(threadId: string): string | null {
     try {
-      return asParent(this.#parentOf(threadId), threadId)
+      return asParent(this.#parentOf(threadId))
     } catch (error) {
       this.#detector.fault('listener', error)
       return parentOfThread(threadId)
@@ -227,7 +225,7 @@ export class Threads {
   }
 }
 
-/** A host's rule may answer with anything; a thread that is its own parent has none. */
-function asParent(parent: unknown, threadId: string): string | null {
-  return typeof parent === 'string' && parent !== threadId ? parent : null
+/** A host may answer with anything. */
+function asParent(parent: unknown): string | null {
+  return typeof parent === 'string' ? parent : null
 }

@@ -8,7 +8,7 @@ import { type Delivery, isOpen, type Moment, newDelivery } from './delivery.ts'
 import { Groups } from './groups.ts'
 import type { Lane } from './lane.ts'
 import { managedElsewhere } from './managed.ts'
-import { type Message, messageOf, type ToldVerdict } from './message.ts'
+import { type Message, messageOf, parentToTell, type ToldVerdict } from './message.ts'
 import { textOf } from './message-text.ts'
 import type { ReadyOptions } from './notifier-options.ts'
 import type { Opened, Outbox } from './outbox.ts'
@@ -174,10 +174,11 @@ export class Episodes {
   /** Makes the messages of an episode, one for each channel. */
   #tell(episode: Episode, managed: boolean | null): void {
     const verdict = episode.verdict as ToldVerdict
-    const { threadId, turnId, parentThreadId } = verdict
+    const { threadId, turnId } = verdict
+    const parent = parentToTell(verdict)
     const { wallMs, monoMs } = this.#env.now()
     const isTold = this.#options.per === 'turn' && this.#turns.get(threadId, turnId)?.told
-    const channels = [...this.#lanes].filter(([, { channel }]) => parentThreadId !== null || !channel.needsParent)
+    const channels = [...this.#lanes].filter(([, { channel }]) => parent !== null || !channel.needsParent)
     if (managed) this.#env.suppressed('managed', channels.length)
     else if (!isTold) this.#env.suppressed('no-parent', this.#lanes.size - channels.length)
     if (managed || isTold || channels.length === 0) {
@@ -185,7 +186,7 @@ export class Episodes {
       return
     }
     this.#turns.set(threadId, turnId, numberOf(episode.key), { told: true })
-    episode.perhapsToldAlready = managed === null && parentThreadId !== null
+    episode.perhapsToldAlready = managed === null && parent !== null
     const message = this.#message(verdict, episode.key, episode.perhapsToldAlready)
     for (const [id, { channel }] of channels) {
       const group = channel.repeatMs === undefined ? this.#groups.of(message, monoMs) : null

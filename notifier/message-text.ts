@@ -3,7 +3,7 @@
 import type { Verdict } from '../detector/verdict.ts'
 import type { Phase } from '../instrumentation/events.ts'
 import type { StaleReason } from '../instrumentation/turn-counters.ts'
-import { type Message, nameOr, type ToldVerdict } from './message.ts'
+import { type Message, nameOr, parentToTell, type ToldVerdict } from './message.ts'
 
 /** What a template may say. Every string is escaped and bounded; none holds text of a prompt or an answer. */
 export interface MessageFacts {
@@ -42,11 +42,12 @@ const MAX_TEXT = 4000
 const MAX_NAMED = 20
 
 function factsOf(verdict: ToldVerdict, perhapsToldAlready: boolean): MessageFacts {
+  const parent = parentToTell(verdict)
   return {
     verdict: verdict.verdict,
     thread: plainId(verdict.threadId),
     turn: plainId(verdict.turnId),
-    parent: verdict.parentThreadId === null ? null : plainId(verdict.parentThreadId),
+    parent: parent === null ? null : plainId(parent),
     provider: plainId(verdict.provider),
     model: verdict.model === null || verdict.model === '' ? null : plainId(verdict.model),
     reason: verdict.reason,

@@ -35,13 +35,18 @@ export function nameOr(name: string, otherwise: string): string {
 /** A verdict of which the notifier speaks. */
 export type ToldVerdict = Verdict & { readonly verdict: Message['verdict'] }
 
+/** A thread that is its own parent has nobody to tell. */
+export function parentToTell({ threadId, parentThreadId }: Verdict): string | null {
+  return parentThreadId === threadId ? null : parentThreadId
+}
+
 export function messageOf(verdict: ToldVerdict, key: string, text: string): Message {
   return {
     verdict: verdict.verdict,
     key,
     thread: verdict.threadId,
     turn: verdict.turnId,
-    parent: verdict.parentThreadId,
+    parent: parentToTell(verdict),
     provider: verdict.provider,
     model: verdict.model,
     reason: verdict.reason,
