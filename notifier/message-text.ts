@@ -6,20 +6,8 @@ import type { StaleReason } from '../instrumentation/turn-counters.ts'
 import { type Message, nameOr, parentToTell, type ToldVerdict } from './message.ts'
 
 /** What a template may say. Every string is escaped and bounded; none holds text of a prompt or an answer. */
-export interface MessageFacts {
-  readonly verdict: Message['verdict']
-  readonly thread: string
-  readonly turn: string
-  readonly parent: string | null
-  readonly provider: string
-  readonly model: string | null
-  readonly reason: StaleReason
-  readonly phase: Phase
+export interface MessageFacts extends Omit<Message, 'key' | 'lastEventAt' | 'lastEventKind' | 'text' | 'group'> {
   readonly preset: string
-  /** Observed ms without progress; of `recovered`, how long the turn was stale. */
-  readonly silenceMs: number
-  readonly thresholdMs: number
-  readonly thresholdSource: 'default' | 'measured'
   /** Samples behind the threshold. */
   readonly samples: number
   /** ISO 8601; null before the first progress. */

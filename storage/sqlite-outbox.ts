@@ -33,9 +33,9 @@ export const OUTBOX_TABLES = `
     channel TEXT NOT NULL,
     episode TEXT NOT NULL,
     owner TEXT NOT NULL,
-    message TEXT NOT NULL,
     grouped TEXT,
     since REAL NOT NULL,
+    message TEXT NOT NULL,
     state TEXT NOT NULL,
     firing INTEGER NOT NULL,
     -- 1 while anything is left to do with it.
@@ -126,21 +126,9 @@ export class SqliteOutbox implements OutboxStore {
            failure = ?, settled_at = ? WHERE key = ? AND channel = ? AND (owner = ? OR ? = 'delivered')`,
       )
       for (const delivery of changed) {
-        const { key, channel, message, state, firing, attempts, rejections, dueAt, failure, settledAt } = delivery
-        const open = state === 'pending' || firing ? 1 : 0
-        const how = [
-          JSON.stringify(message),
-          state,
-          firing ? 1 : 0,
-          open,
-          attempts,
-          rejections,
-          dueAt,
-          failure,
-          settledAt,
-        ]
+        const { key, channel, state } = delivery
         // That it has arrived is true whoever holds it by now.
-        update.run(...how, key, channel, owner, state)
+        update.run(...progressOf(delivery), key, channel, owner, state)
       }
       return known
     })
@@ -217,26 +205,15 @@ function prune(db: DatabaseSync, { now, expireFrom, keepFrom }: ClaimRequest): n
 type Row = Record<string, SQLOutputValue>
 
 function valuesOf(delivery: StoredDelivery, owner: string) {
-  const { key, channel, episode, message, group, since, state, firing, attempts, rejections } = delivery
-  const { dueAt, failure, settledAt } = delivery
-  const open = state === 'pending' || firing ? 1 : 0
-  return [
-    key,
-    channel,
-    episode,
-    owner,
-    JSON.stringify(message),
-    group,
-    since,
-    state,
-    firing ? 1 : 0,
-    open,
-    attempts,
-    rejections,
-    dueAt,
-    failure,
-    settledAt,
-  ] as const
+  const { key, channel, episode, group, since } = delivery
+  return [key, channel, episode, owner, group, since, ...progressOf(delivery)] as const
+}
+
+/** What changes of a delivery. */
+function progressOf({ message, state, firing, attempts, rejections, dueAt, failure, settledAt }: StoredDelivery) {
+  const open = state === 'pending' || firing
+  const counts = [attempts, rejections, dueAt] as const
+  return [JSON.stringify(message), state, firing ? 1 : 0, open ? 1 : 0, ...counts, failure, settledAt] as const
 }
 
 function deliveryOf(row: Row): StoredDelivery {

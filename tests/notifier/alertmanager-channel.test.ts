@@ -7,29 +7,13 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Channel, DeliveryFailed, type Try } from '../../notifier/channel.ts'
 import { type AlertmanagerOptions, alertmanagerChannel } from '../../notifier/channels/alertmanager.ts'
 import type { Message } from '../../notifier/message.ts'
+import { MESSAGE as A_MESSAGE, KEY } from './a-message.ts'
 
-const KEY = 'stale/sub.boss.one/turn-1/1'
 const LONG_AGO = '2026-11-30T12:00:00.000Z'
 const ENDED = '2026-11-30T12:03:20.000Z'
 const FIRING_MS = 300_000
 
-const MESSAGE: Message = {
-  verdict: 'stale',
-  key: KEY,
-  thread: 'sub.boss.one',
-  turn: 'turn-1',
-  parent: 'boss',
-  provider: 'claudeAgent',
-  model: 'claude-opus-4-6',
-  reason: 'silence',
-  phase: 'mid-stream',
-  lastEventAt: LONG_AGO,
-  lastEventKind: 'token',
-  silenceMs: 113_000,
-  thresholdMs: 90_000,
-  thresholdSource: 'default',
-  text: 'Child thread sub.boss.one has been silent for 113 s – “stale”.',
-}
+const MESSAGE = { ...A_MESSAGE, lastEventAt: LONG_AGO }
 
 const LABELS = {
   alertname: 'TurnStale',

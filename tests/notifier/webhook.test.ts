@@ -7,28 +7,9 @@ import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Channel, DeliveryFailed, type Try } from '../../notifier/channel.ts'
 import { type WebhookOptions, webhookChannel } from '../../notifier/channels/webhook.ts'
-import type { Message } from '../../notifier/message.ts'
+import { KEY, MESSAGE } from './a-message.ts'
 
-const KEY = 'stale/sub.boss.one/turn-1/1'
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-
-const MESSAGE: Message = {
-  verdict: 'stale',
-  key: KEY,
-  thread: 'sub.boss.one',
-  turn: 'turn-1',
-  parent: 'boss',
-  provider: 'claudeAgent',
-  model: 'claude-opus-4-6',
-  reason: 'silence',
-  phase: 'mid-stream',
-  lastEventAt: '2026-11-30T12:00:00.000Z',
-  lastEventKind: 'token',
-  silenceMs: 113_000,
-  thresholdMs: 90_000,
-  thresholdSource: 'default',
-  text: 'Child thread sub.boss.one has been silent for 113 s – “stale”.',
-}
 
 interface Received {
   readonly path: string
