@@ -1,8 +1,6 @@
 /** The words of a message. They go to agents and to chat rooms, so nothing in them may be markup, an order, or a prompt. */
 
 import type { Verdict } from '../detector/verdict.ts'
-import type { Phase } from '../instrumentation/events.ts'
-import type { StaleReason } from '../instrumentation/turn-counters.ts'
 import { type Message, nameOr, parentToTell, type ToldVerdict } from './message.ts'
 
 /** What a template may say. Every string is escaped and bounded; none holds text of a prompt or an answer. */
