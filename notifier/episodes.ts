@@ -74,7 +74,7 @@ export class Episodes {
   /** Episodes of before this process whose turn has not been seen yet, and until when it may be: monotonic ms. */
   readonly #unseen = new Map<string, number>()
   /** Stronger reasons of episodes whose messages another process still holds. */
-  readonly #worse = new Map<string, ToldVerdict>()
+  readonly #worse = new Map<string, StaleReason>()
   /** What has arrived, by key and channel: a row that says otherwise is behind. */
   readonly #arrived = new Set<string>()
   /** Hosts that are asked whether another supervisor tells. */
@@ -213,20 +213,20 @@ export class Episodes {
     if (verdict.reason === 'silence') return
     const key = this.#keyOf(verdict)
     const episode = this.#episodes.get(key)
+    this.#outbox.worsen({ key, reason: verdict.reason, message: this.#message(verdict, key, false) })
     if (episode === undefined) {
-      this.#worse.set(key, verdict)
+      this.#worse.set(key, verdict.reason)
       dropOldest(this.#worse, MAX_WORSE)
       return
     }
     episode.reason = verdict.reason
     if (episode.verdict) episode.verdict = verdict
-    for (const delivery of episode.deliveries) if (delivery.state === 'pending') this.#strengthen(delivery, verdict)
-  }
-
-  #strengthen(delivery: Delivery, verdict: ToldVerdict): void {
-    const perhaps = this.#episodes.get(delivery.episode)?.perhapsToldAlready ?? false
-    delivery.message = this.#message(verdict, delivery.key, perhaps)
-    this.#outbox.changed(delivery)
+    const message = this.#message(verdict, key, episode.perhapsToldAlready)
+    for (const delivery of episode.deliveries) {
+      if (delivery.state !== 'pending' || delivery.message.verdict !== 'stale') continue
+      delivery.message = message
+      this.#outbox.changed(delivery)
+    }
   }
 
   #close(closed: Closed): void {
@@ -255,7 +255,8 @@ export class Episodes {
 
   /** A message of a silence that is over; a provider's failure is told in any case. */
   #takeBack(delivery: Delivery, reason: StaleReason): void {
-    if (delivery.state !== 'pending' || reason !== 'silence' || this.#options.whenOver === 'say') return
+    if (delivery.state !== 'pending' || delivery.message.verdict !== 'stale') return
+    if (reason !== 'silence' || this.#options.whenOver === 'say') return
     const lane = this.#lanes.get(delivery.channel) as Lane
     lane.withdraw(delivery)
   }
@@ -339,11 +340,7 @@ export class Episodes {
       lane.add(delivery)
       const isOver = delivery.endedAt !== null
       this.#turns.set(thread, turn, numberOf(key), { openedAt: delivery.since, open: !isOver, told: true })
-      const worse = this.#worse.get(key)
-      if (worse && delivery.state === 'pending') {
-        episode.reason = worse.reason
-        this.#strengthen(delivery, worse)
-      }
+      episode.reason = this.#worse.get(key) ?? message.reason
       if (delivery.firing && !isOver && !this.#turns.get(thread, turn)?.seen) {
         this.#unseen.set(key, this.#env.now().monoMs + UNSEEN_MS)
       }

@@ -52,7 +52,13 @@ export interface OutboxBatch {
   /** An episode together with its messages. */
   readonly opened: readonly { readonly episode: StoredEpisode | null; readonly deliveries: readonly StoredDelivery[] }[]
   readonly closed: readonly Pick<StoredEpisode, 'key' | 'closedAt' | 'resolution'>[]
+  /** A stronger reason, and the message with it for what is pending, whoever holds it. */
+  readonly worse: readonly WorseEpisode[]
   readonly changed: readonly StoredDelivery[]
+}
+
+export interface WorseEpisode extends Pick<StoredEpisode, 'key' | 'reason'> {
+  readonly message: Message
 }
 
 /** An episode that another owner had opened before: nothing of it was written. */

@@ -6,7 +6,7 @@
 import { StoreBusy } from '../detector/sample-store.ts'
 import { dropOldest } from '../instrumentation/drop-oldest.ts'
 import { type Delivery, type Moment, toStored } from './delivery.ts'
-import type { KnownEpisode, OutboxStore, StoredEpisode } from './outbox-store.ts'
+import type { KnownEpisode, OutboxStore, StoredEpisode, WorseEpisode } from './outbox-store.ts'
 
 /** Episodes, and other changes, of one transaction: some ms at most. */
 const BATCH = 100
@@ -56,6 +56,7 @@ export class Outbox {
   /** Oldest first. */
   #opened: Opened[] = []
   readonly #closed = new Map<string, ClosedEpisode>()
+  readonly #worse = new Map<string, WorseEpisode>()
   readonly #changed = new Set<Delivery>()
   #writing: Promise<void> | null = null
   /** What a slow store is writing. */
@@ -84,7 +85,7 @@ export class Outbox {
   }
 
   get #isWaiting(): boolean {
-    return this.#opened.length > 0 || this.#closed.size > 0 || this.#changed.size > 0
+    return this.#opened.length > 0 || this.#closed.size + this.#worse.size + this.#changed.size > 0
   }
 
   /** Takes an episode with its messages, which may go out once they are written. Call `flush` then. */
@@ -105,6 +106,13 @@ export class Outbox {
     if (this.#store === null) return
     this.#closed.set(key, { key, closedAt, resolution })
     dropOldest(this.#closed, MAX_UNWRITTEN)
+    this.#schedule()
+  }
+
+  worsen(episode: WorseEpisode): void {
+    if (this.#store === null) return
+    this.#worse.set(episode.key, episode)
+    dropOldest(this.#worse, MAX_UNWRITTEN)
     this.#schedule()
   }
 
@@ -153,7 +161,8 @@ export class Outbox {
     const store = this.#store
     if (store === null || this.#writing !== null || this.#hasEnded || !this.#isWaiting) return
     const opened = this.#opened.splice(0, BATCH)
-    const closed = this.#takeClosed()
+    const closed = this.#takeWritten(this.#closed)
+    const worse = this.#takeWritten(this.#worse)
     const changed = [...this.#changed].slice(0, BATCH)
     const moment = this.#env.moment()
     const batch = {
@@ -164,6 +173,7 @@ export class Outbox {
         deliveries: deliveries.map((delivery) => toStored(delivery, moment)),
       })),
       closed,
+      worse,
       changed: changed.map((delivery) => toStored(delivery, moment)),
     }
     for (const delivery of changed) this.#changed.delete(delivery)
@@ -176,9 +186,8 @@ export class Outbox {
     }
     const failed = (error: unknown) => {
       this.#opened = [...opened, ...this.#opened]
-      for (const close of closed) {
-        if (!this.#closed.has(close.key)) this.#closed.set(close.key, close)
-      }
+      for (const close of closed) if (!this.#closed.has(close.key)) this.#closed.set(close.key, close)
+      for (const one of worse) if (!this.#worse.has(one.key)) this.#worse.set(one.key, one)
       for (const delivery of changed) this.#changed.add(delivery)
       for (const delivery of opened.flatMap(({ deliveries }) => deliveries)) {
         delivery.stored = false
@@ -207,15 +216,16 @@ export class Outbox {
   }
 
   /** Those whose episode is in the store, or in the batch; the others are written after it. */
-  #takeClosed(): ClosedEpisode[] {
+  #takeWritten<T extends { readonly key: string }>(from: Map<string, T>): T[] {
+    if (from.size === 0) return []
     const unwritten = new Set(this.#opened.map(({ episode }) => episode?.key))
-    const closed: ClosedEpisode[] = []
-    for (const [key, close] of this.#closed) {
-      if (closed.length === BATCH) break
-      if (!unwritten.has(key)) closed.push(close)
+    const taken: T[] = []
+    for (const [key, one] of from) {
+      if (taken.length === BATCH) break
+      if (!unwritten.has(key)) taken.push(one)
     }
-    for (const { key } of closed) this.#closed.delete(key)
-    return closed
+    for (const { key } of taken) from.delete(key)
+    return taken
   }
 
   #failed(error: unknown): void {

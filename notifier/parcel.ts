@@ -53,7 +53,8 @@ export function messageOfParcel(parcel: Parcel): Message {
 }
 
 function messageNow({ message, endedAt, sequel }: Delivery): Message {
-  return endedAt === null || sequel === null ? message : { ...message, text: withSequel(message.text, sequel) }
+  const isOver = endedAt !== null && sequel !== null && message.verdict === 'stale'
+  return !isOver ? message : { ...message, text: withSequel(message.text, sequel) }
 }
 
 export function tryOf(parcel: Parcel, flight: Flight): Try {

@@ -98,7 +98,7 @@ export class SqliteOutbox implements OutboxStore {
     })
   }
 
-  save({ owner, leaseUntil, opened, closed, changed }: OutboxBatch): KnownEpisode[] {
+  save({ owner, leaseUntil, opened, closed, worse, changed }: OutboxBatch): KnownEpisode[] {
     return this.#file.transaction((db) => {
       const known: KnownEpisode[] = []
       // Where no claim has gone through yet: what nobody is known to hold would be found by nobody.
@@ -121,6 +121,12 @@ export class SqliteOutbox implements OutboxStore {
       }
       const close = db.prepare('UPDATE episodes SET closed_at = ?, resolution = ? WHERE key = ? AND closed_at IS NULL')
       for (const { key, closedAt, resolution } of closed) close.run(closedAt, resolution, key)
+      const worsen = db.prepare('UPDATE episodes SET reason = ? WHERE key = ?')
+      const retell = db.prepare("UPDATE deliveries SET message = ? WHERE key = ? AND state = 'pending'")
+      for (const { key, reason, message } of worse) {
+        worsen.run(reason, key)
+        retell.run(JSON.stringify(message), key)
+      }
       const update = db.prepare(
         `UPDATE deliveries SET message = ?, state = ?, firing = ?, open = ?, attempts = ?, rejections = ?, due_at = ?,
            failure = ?, settled_at = ? WHERE key = ? AND channel = ? AND (owner = ? OR ? = 'delivered')`,
