@@ -96,7 +96,7 @@ export class Lane {
     return this.#parcels.has(delivery)
   }
 
-  /** Age of the oldest of them; 0 when there is none. */
+  /** Age of the oldest that is pending, in ms; 0 when none is. */
   oldestPendingMs(): number {
     const now = this.#env.monoMs()
     let oldestMs = 0
@@ -189,6 +189,16 @@ export class Lane {
     }
   }
 
+  /** The same after what else the event loop has to do. */
+  pumpSoon(): void {
+    if (this.#pumping) return
+    this.#pumping = true
+    this.#env.defer(() => {
+      this.#pumping = false
+      this.pump()
+    })
+  }
+
   /** What is too old is dead; what shows a state that has ended is forgotten at the other end too. */
   #expire(): void {
     for (const delivery of [...this.#parcels.keys()].filter((one) => this.#isTooOld(one))) {
@@ -199,15 +209,6 @@ export class Lane {
         this.#bury(delivery, 'expired')
       }
     }
-  }
-
-  pumpSoon(): void {
-    if (this.#pumping) return
-    this.#pumping = true
-    this.#env.defer(() => {
-      this.#pumping = false
-      this.pump()
-    })
   }
 
   /** Gives up what is under way. */
@@ -239,16 +240,19 @@ export class Lane {
     }
     const answered = (answer: Delivered | void) => landed(() => this.#answered(parcel, answer, flight))
     const failed = (error: unknown) => landed(() => this.#failed(parcel, error, flight.overdue))
+    let answer: ReturnType<Channel['deliver']>
     try {
-      const answer = this.channel.deliver(messageOfParcel(parcel), tryOf(parcel, flight))
-      if (!isThenable(answer)) answered(answer)
-      else
+      answer = this.channel.deliver(messageOfParcel(parcel), tryOf(parcel, flight))
+      if (isThenable(answer)) {
         Promise.resolve(answer)
           .then(answered, failed)
           .catch((error: unknown) => this.#env.fault(error))
+        return
+      }
     } catch (error) {
-      failed(error)
+      return failed(error)
     }
+    answered(answer)
   }
 
   #overdue(parcel: Parcel, flight: Flight): void {
