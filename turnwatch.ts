@@ -3,7 +3,7 @@
 /** The facade: what a host embeds. Joins the detector with threads, listeners, storage and the notifier. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ClosedEpisode, Detector, type DetectorSink } from './detector/detector.ts'
+import { type ClosedEpisode, Detector, type DetectorSink, type LearnOptions } from './detector/detector.ts'
 import type { EndedTurn } from './detector/ended-turn.ts'
 import type { ThresholdRow } from './detector/learning.ts'
 import { type Clock, TICK_MS } from './detector/observed-clock.ts'
@@ -48,6 +48,8 @@ export interface TurnHandle {
 export interface TurnEnded {
   readonly stats: TurnStats
   readonly outcome: Outcome
+  /** Whether the host or the wire gave the turn its id; otherwise it was made up here. */
+  readonly named: boolean
 }
 
 export interface Listeners {
@@ -173,6 +175,15 @@ export class Turnwatch implements AsyncDisposable {
     }
   }
 
+  /** Takes an event that another tap has seen and counted already: it stamps the turn and counts nothing. */
+  observeEcho = (threadId: string, event: TurnEvent): void => {
+    try {
+      this.#threads.observe(threadId, event, 0)
+    } catch (error) {
+      this.#detector.fault('clock', error)
+    }
+  }
+
   /** The real id of a thread became known only now. */
   renameThread(from: string, to: string): void {
     this.#notifier?.renamed(from, to)
@@ -180,8 +191,8 @@ export class Turnwatch implements AsyncDisposable {
   }
 
   /** Takes stored statistics (`prism.stream-stats` records with an `id`), each id once. Returns how many gave a sample. */
-  learn(records: Iterable<unknown>): number {
-    return this.#detector.learn(records)
+  learn(records: Iterable<unknown>, options?: LearnOptions): number {
+    return this.#detector.learn(records, options)
   }
 
   /** Subscribes; returns its undo. One broken listener stops neither the detector nor the others. */
@@ -253,7 +264,7 @@ export class Turnwatch implements AsyncDisposable {
   liveness(threadId: string): PrismLiveness {
     this.#detector.time.read()
     const turn = this.#threads.running.get(threadId)
-    if (turn) return livenessOfTurn(this.#detector, turn, this.#told(threadId))
+    if (turn) return livenessOfTurn(this.#detector, this.#threads, turn, this.#told(threadId))
     return livenessOfThread(this.#detector, this.#threads, threadId, this.#told(threadId))
   }
 
@@ -261,7 +272,9 @@ export class Turnwatch implements AsyncDisposable {
   threads(): PrismLiveness[] {
     this.#detector.time.read()
     const { running, past } = this.#threads
-    const rows = [...running.values()].map((turn) => livenessOfTurn(this.#detector, turn, this.#told(turn.threadId)))
+    const rows = [...running.values()].map((turn) =>
+      livenessOfTurn(this.#detector, this.#threads, turn, this.#told(turn.threadId)),
+    )
     for (const { threadId, requestedAtWallMs } of past.values()) {
       if (requestedAtWallMs === null || running.has(threadId)) continue
       rows.push(livenessOfThread(this.#detector, this.#threads, threadId, this.#told(threadId)))
@@ -273,6 +286,11 @@ export class Turnwatch implements AsyncDisposable {
   /** A source met an event of a type it does not know; counted under a bounded number of names. */
   unclassified = (source: string, type: string): void => {
     this.#detector.self.unknownEvent(source, type)
+  }
+
+  /** A source met an event that it could not read; counted and passed to `onError`. */
+  unreadable = (_source: string, error: unknown): void => {
+    this.#detector.fault('source', error)
   }
 
   /** Every threshold in force, and what it was measured from. */
@@ -311,6 +329,11 @@ export class Turnwatch implements AsyncDisposable {
     )
   }
 
+  /** Something of the host's failed on our behalf: counted, and passed to `onError`. */
+  hostFault(error: unknown): void {
+    this.#detector.fault('listener', error)
+  }
+
   /** What the detector counts of itself. */
   get self(): Readonly<SelfCounters> {
     return this.#detector.self
@@ -342,9 +365,10 @@ export class Turnwatch implements AsyncDisposable {
 
   #observe(turn: Turn, event: TurnEvent): void {
     try {
-      if (turn.slot < 0)
+      if (turn.slot < 0) {
         this.#detector.turns.countAfterEnd(this.#detector.turns.keys.indexOf(turn.provider, turn.model))
-      else if (event.turn === undefined || event.turn === turn.turnId) this.#detector.observe(turn, event)
+        this.#threads.heard(turn.threadId)
+      } else if (event.turn === undefined || event.turn === turn.turnId) this.#detector.observe(turn, event)
       else this.#threads.observe(turn.threadId, event)
     } catch (error) {
       this.#detector.fault('clock', error)
@@ -390,7 +414,11 @@ export class Turnwatch implements AsyncDisposable {
 
   #ended(turn: Turn, ended: EndedTurn): void {
     this.#threads.ended(turn, ended)
-    this.#tell(this.#listeners['turn-ended'], { stats: ended.stats, outcome: ended.outcome })
+    this.#tell(this.#listeners['turn-ended'], {
+      stats: ended.stats,
+      outcome: ended.outcome,
+      named: turn.named,
+    })
   }
 
   #tell<T>(listeners: Set<(value: T) => void>, value: T): void {
@@ -405,7 +433,7 @@ export class Turnwatch implements AsyncDisposable {
   }
 
   #report(where: FaultPlace, error: unknown, cause: unknown = error): void {
-    const fault = new Error(`turnwatch: ${where}: ${error instanceof Error ? error.message : String(error)}`, { cause })
+    const fault = new Error(`turnwatch: ${where}: ${messageOf(error)}`, { cause })
     try {
       if (this.#options.onError) this.#options.onError(fault)
       else process.stderr.write(`${fault.message}\n`)
@@ -434,4 +462,12 @@ export class Turnwatch implements AsyncDisposable {
  */
 export function createTurnwatch(options: TurnwatchOptions = {}): Turnwatch {
   return new Turnwatch(options)
+}
+
+/** What an error says in a line; its kind where it says nothing, as errors of Effect may. */
+function messageOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return String(error)
+  const { message, _tag, name } = error as { message?: unknown; _tag?: unknown; name?: unknown }
+  for (const one of [message, _tag, name]) if (typeof one === 'string' && one !== '') return one
+  return 'an error without a message'
 }

@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline'
 import { Command } from 'commander'
-import { classify, type SourceName } from '../instrumentation/sources/index.ts'
+import { classify, isSentinel, type SourceName } from '../instrumentation/sources/index.ts'
 import { source } from './options.ts'
 
 export function classifyCommand(): Command {
@@ -26,9 +26,15 @@ async function run(name: SourceName): Promise<void> {
 
 function classifyLine(name: SourceName, line: string) {
   try {
-    const found = classify(name, JSON.parse(line))
+    const found = classify(name, eventIn(name, line))
     return { key: found.key, class: found.class }
   } catch (error) {
     return { key: null, class: 'neutral', error: (error as Error).message }
   }
+}
+
+/** The raw event of a line. Of a chat stream the line may be one of its server-sent events. */
+function eventIn(name: SourceName, line: string): unknown {
+  const data = name === 'openai-chat-chunk' ? line.replace(/^data:/, '').trim() : line
+  return isSentinel(name, data) ? data : JSON.parse(data)
 }

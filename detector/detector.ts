@@ -13,6 +13,7 @@ import { COVERED, MODEL_ROW, PHASE, ROW_SIZE, SILENCE_FROM } from '../instrument
 import { type Sample, samplesOf, turnStats } from '../instrumentation/turn-stats.ts'
 import type { EndedTurn } from './ended-turn.ts'
 import { Learning, type ThresholdRow } from './learning.ts'
+import { isPlausible, rowOf } from './legacy-rows.ts'
 import { learnFrom } from './lesson.ts'
 import { type Clock, ObservedClock, TICK_MS } from './observed-clock.ts'
 import { type FaultPlace, SelfCounters } from './self-counters.ts'
@@ -64,6 +65,14 @@ export interface DetectorOptions {
    * progress closes it.
    */
   readonly earlierEpisode?: ((threadId: string, turnId: string) => EarlierEpisode | undefined) | undefined
+}
+
+export interface LearnOptions {
+  /**
+   * The records are rows of a T3 database, of which those of v1b measured something else: one that claims more than
+   * 1,200 s is passed over, and they lower no threshold. @default false
+   */
+  readonly legacy?: boolean
 }
 
 interface EarlierEpisode {
@@ -179,9 +188,9 @@ export class Detector {
     if (earlier.open) this.#attention[slot] = 1
   }
 
-  /** Takes one event of a running turn. */
-  observe(turn: Turn, event: TurnEvent): void {
-    const sign = this.turns.stamp(turn, event)
+  /** Takes one event of a running turn. `counts` is 0 where another tap has counted it. */
+  observe(turn: Turn, event: TurnEvent, counts: 0 | 1 = 1): void {
+    const sign = this.turns.stamp(turn, event, counts)
     const { slot } = turn
     if (this.#unnamed.size !== 0) this.#nameIfKnown(turn, event.kind === 'turn.started')
     if (sign !== NO_SIGN) {
@@ -249,7 +258,9 @@ export class Detector {
     const learned = learnFrom(this.learning, turns, turn, stats, trouble, this.#state[slot] === STALE)
     const facts = turns.read(turn)
     const flagged = this.#state[slot] === STALE && trouble && trouble.reason !== 'silence' ? trouble : null
-    const failed = outcome === 'error' || outcome === 'lost' ? flagged : null
+    // The end that cleans up after a provider that is gone does not take that back.
+    const isCleanup = outcome === 'aborted' && flagged?.reason === 'provider-dead'
+    const failed = outcome === 'error' || outcome === 'lost' || isCleanup ? flagged : null
     const ended: EndedTurn = {
       stats,
       outcome,
@@ -308,14 +319,17 @@ export class Detector {
   }
 
   /** Takes stored records, each once; those that give no sample are passed over. Returns how many gave one. */
-  learn(records: Iterable<unknown>): number {
+  learn(records: Iterable<unknown>, { legacy = false }: LearnOptions = {}): number {
     let taken = 0
     const learned: Sample[] = []
     for (const record of records) {
-      const samples = samplesOf(record)
+      const row = legacy ? rowOf(record) : null
+      if (row?.isLegacy && !isPlausible(row.record)) continue
+      const samples = samplesOf(row?.record ?? record)
       if (samples.length === 0 || !this.learning.isNew((samples[0] as Sample).id)) continue
-      for (const sample of samples) this.addSample(sample)
-      learned.push(...samples)
+      for (const sample of samples) this.addSample(sample, row?.isLegacy)
+      // Rows of v1b stay where they are and are read again at the next start, so that they are known for what they are.
+      if (!row?.isLegacy) learned.push(...samples)
       taken++
     }
     if (learned.length > 0) this.#guard('store', () => this.#sink.learned(learned))
@@ -323,8 +337,8 @@ export class Detector {
   }
 
   /** Takes one sample that is known to be new. */
-  addSample(sample: Sample): void {
-    this.learning.add(this.row(sample), sample.silenceMs)
+  addSample(sample: Sample, legacy = false): void {
+    this.learning.add(this.row(sample), sample.silenceMs, legacy)
   }
 
   /** The row of a (provider, model, phase). */

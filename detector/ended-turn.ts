@@ -8,7 +8,7 @@ import type { ThresholdRow } from './learning.ts'
 export interface EndedTurn {
   readonly stats: TurnStats
   readonly outcome: Outcome
-  /** Real ms, of the detector's clock, of the thread's last event; events after the end move it. */
+  /** Real ms, of the detector's clock, of the turn's last event. */
   readonly lastEventElapsedMs: number
   readonly lastEventKind: string
   /** Null without progress. */

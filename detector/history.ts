@@ -29,6 +29,18 @@ export class History implements Measured {
   #censored = 0
   #quarantineMs: number | null = null
   #quarantineTurnsLeft = 0
+  #own = 0
+  #legacy = 0
+
+  /** Samples that a detector of ours has measured. */
+  get own(): number {
+    return this.#own
+  }
+
+  /** Samples taken from records of v1b, which measured something else. */
+  get legacy(): number {
+    return this.#legacy
+  }
 
   /** Samples in the window. */
   get count(): number {
@@ -53,7 +65,9 @@ export class History implements Measured {
   }
 
   /** Takes a healthy turn's longest silence. */
-  add(silenceMs: number): void {
+  add(silenceMs: number, legacy = false): void {
+    if (legacy) this.#legacy++
+    else this.#own++
     if (this.#counts[this.#block] === BLOCK_TURNS) {
       this.#block = (this.#block + 1) % BLOCKS
       this.#counts[this.#block] = 0

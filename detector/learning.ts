@@ -7,6 +7,8 @@ import type { ModelKey } from '../instrumentation/model-keys.ts'
 import { History, type HistoryExtras } from './history.ts'
 import {
   defaultMs,
+  legacyFloorMs,
+  MIN_SAMPLES,
   type Preset,
   type ThresholdOptions,
   type ThresholdSource,
@@ -78,8 +80,8 @@ export class Learning {
   }
 
   /** Takes the longest silence of a healthy turn. */
-  add(row: number, silenceMs: number): void {
-    this.history(row).add(silenceMs)
+  add(row: number, silenceMs: number, legacy = false): void {
+    this.history(row).add(silenceMs, legacy)
     this.#dirty.add(row)
     this.#update(row)
   }
@@ -144,6 +146,10 @@ export class Learning {
   #threshold(row: number, blindTools: boolean): number {
     const model = this.#models[Math.floor(row / 3)] ?? null
     const fallback = defaultMs(this.#options, model, blindTools, PHASES[row % 3] as Phase)
-    return thresholdMs(this.preset, fallback, this.history(row))
+    const history = this.history(row)
+    const threshold = thresholdMs(this.preset, fallback, history)
+    return history.legacy > 0 && history.own < MIN_SAMPLES
+      ? Math.max(threshold, legacyFloorMs(fallback, history))
+      : threshold
   }
 }

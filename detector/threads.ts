@@ -39,6 +39,8 @@ export interface ThreadPast {
   /** Epoch ms of a request that no turn has followed yet. */
   requestedAtWallMs: number | null
   readonly endedIds: string[]
+  /** Real ms, of the detector's clock, of the thread's last event that no running turn took; null without one. */
+  heardElapsedMs: number | null
   /** Real ms, of the detector's clock, at which this last changed. */
   touchedAt: number
 }
@@ -104,27 +106,39 @@ export class Threads {
     return turn
   }
 
-  /** Gives an event to the turn it belongs to; one that belongs to none is counted and changes nothing. */
-  observe(threadId: string, event: TurnEvent): void {
+  /**
+   * Gives an event to the turn it belongs to; one that belongs to none is counted and changes nothing. `counts` is 0
+   * where another tap has counted it.
+   */
+  observe(threadId: string, event: TurnEvent, counts: 0 | 1 = 1): void {
     const turn = this.running.get(threadId)
     if (event.kind === 'turn.requested') return this.#requested(threadId, turn, event)
     if (turn !== undefined && (event.turn === undefined || event.turn === turn.turnId)) {
-      return this.#detector.observe(turn, event)
+      return this.#detector.observe(turn, event, counts)
     }
     const past = this.past.get(threadId)
-    if (event.turn !== undefined && past?.endedIds.includes(event.turn)) return this.#afterEnd(past, turn === undefined)
+    if (event.turn !== undefined && past?.endedIds.includes(event.turn)) return this.#afterEnd(past, counts)
     if (turn !== undefined && !turn.named && event.turn !== undefined) {
       // The turn was started before the wire had named it.
       this.#detector.adopt(turn, event.turn)
-      return this.#detector.observe(turn, event)
+      return this.#detector.observe(turn, event, counts)
     }
     if (event.turn === undefined ? opensTurn(event) : startsNamedTurn(event)) {
-      this.#detector.observe(this.#startBy(threadId, event), event)
+      this.#detector.observe(this.#startBy(threadId, event), event, counts)
       return
     }
     if (past && turn === undefined && ENDING.has(event.kind)) past.requestedAtWallMs = null
-    if (past && event.turn === undefined) this.#afterEnd(past, true)
-    else this.strays++
+    if (past && event.turn === undefined) return this.#afterEnd(past, counts)
+    this.strays++
+    this.heard(threadId)
+  }
+
+  /** An event of a thread that no running turn takes. It does not prolong what is remembered of the thread. */
+  heard(threadId: string): void {
+    this.#detector.time.read()
+    const past = this.past.get(threadId) ?? this.#touch(threadId)
+    past.heardElapsedMs = this.#detector.time.elapsedMs
+    this.#evict()
   }
 
   #over({ threadId, provider = 'unknown', model = null, parentThreadId = null }: TurnStart, turnId: string): Turn {
@@ -180,14 +194,11 @@ export class Threads {
     })
   }
 
-  #afterEnd(past: ThreadPast, idle: boolean): void {
-    const { last } = past
-    if (!last) return
+  #afterEnd({ threadId, last }: ThreadPast, counts: 0 | 1): void {
+    this.heard(threadId)
+    if (last === null || counts === 0) return
     const { provider, model } = last.stats
     this.#detector.turns.countAfterEnd(this.#detector.turns.keys.indexOf(provider, model))
-    if (!idle) return
-    this.#detector.time.read()
-    past.last = { ...last, lastEventElapsedMs: this.#detector.time.elapsedMs }
   }
 
   #touch(threadId: string): ThreadPast {
@@ -196,6 +207,7 @@ export class Threads {
       last: null,
       requestedAtWallMs: null,
       endedIds: [],
+      heardElapsedMs: null,
       touchedAt: 0,
     }
     past.touchedAt = this.#detector.time.elapsedMs

@@ -80,6 +80,14 @@ export function thresholdMs(preset: Preset, defaultMs: number, measured: Measure
   }
 }
 
+/**
+ * What no threshold goes below while it rests on records of v1b: their gap ends at any event, so it is too small for
+ * progress, and contains waits for approval, so it is too large for silence.
+ */
+export function legacyFloorMs(defaultMs: number, { largestMs }: Measured): number {
+  return Math.max(defaultMs, MARGIN * largestMs)
+}
+
 export function thresholdSource(count: number): ThresholdSource {
   return count < MIN_SAMPLES ? 'default' : 'measured'
 }

@@ -55,7 +55,7 @@ export type TurnEvent = OfTurn &
     | { kind: 'token'; stream: TokenStream }
     | { kind: 'progress'; what: string }
     | { kind: 'side'; what: string }
-    | { kind: 'tool.started'; id: string; name?: string }
+    | { kind: 'tool.started'; id: string; name?: string; title?: string | null }
     | { kind: 'tool.ended'; id: string }
     | { kind: 'wait.started'; id: string; reason: WaitReason; until?: number }
     | { kind: 'wait.ended'; id: string }
@@ -130,7 +130,7 @@ export function turnEventFault(value: unknown): string | null {
     case 'tool.ended':
     case 'wait.ended':
       if (typeof event.id !== 'string') return `has id ${quote(event.id)}, not a string`
-      return nameFault(event, ['name'])
+      return nameFault(event, ['name', 'title'])
     case 'wait.started':
       if (typeof event.id !== 'string') return `has id ${quote(event.id)}, not a string`
       if (event.until !== undefined && !Number.isFinite(event.until))

@@ -66,6 +66,12 @@ export const NO_SIGN: Sign = 0
 export const ALIVE: Sign = 1
 export const FIRST_SIGN: Sign = 2
 
+interface ToolStarted {
+  readonly id: string
+  readonly name?: string | null
+  readonly title?: string | null
+}
+
 export class TurnClock {
   readonly time: StampClock
   readonly gaps = new GapHistogram()
@@ -82,6 +88,8 @@ export class TurnClock {
   readonly #free: number[] = []
   #capacity = 0
   #high = 0
+  /** What the event that is being stamped adds to the counts. */
+  #counts: 0 | 1 = 1
   /** Turns with a retry wait that ends by itself. */
   readonly #timed = new Set<Turn>()
 
@@ -111,6 +119,7 @@ export class TurnClock {
   }
 
   countAfterEnd(key: number): void {
+    this.#counts = 1
     this.#count(key * 3, AFTER_END)
   }
 
@@ -139,11 +148,12 @@ export class TurnClock {
     return turn
   }
 
-  /** Takes one event of a running turn. */
-  stamp(turn: Turn, event: TurnEvent): Sign {
+  /** Takes one event of a running turn. `counts` is 0 where another tap has counted it. */
+  stamp(turn: Turn, event: TurnEvent, counts: 0 | 1 = 1): Sign {
     const { time } = this
     const { slot } = turn
     time.read()
+    this.#counts = counts
     if (event.kind === 'token') return this.#token(turn, event.stream)
     switch (event.kind) {
       case 'progress':
@@ -191,7 +201,8 @@ export class TurnClock {
       case 'turn.ended':
         turn.usage = event.usage ?? null
         // A final error and the end that it brings are one event of the wire.
-        if (turn.lastEventKind !== 'error') this.#touch(turn, event.kind, SIDE)
+        if (turn.lastEventKind === 'error') this.#counts = 0
+        this.#touch(turn, event.kind, SIDE)
         return NO_SIGN
       default:
         event satisfies never
@@ -319,7 +330,7 @@ export class TurnClock {
 
   #count(modelRow: number, eventClass: number): void {
     const at = modelRow * COUNTS_PER_ROW + eventClass
-    this.#eventCounts[at] = (this.#eventCounts[at] as number) + 1
+    this.#eventCounts[at] = (this.#eventCounts[at] as number) + this.#counts
   }
 
   #touch(turn: Turn, what: string, eventClass: number): void {
@@ -332,7 +343,7 @@ export class TurnClock {
     }
     rows[at + LAST_EVENT] = now
     rows[at + LAST_EVENT_REAL] = elapsedMs
-    rows[at + EVENTS] = (rows[at + EVENTS] as number) + 1
+    rows[at + EVENTS] = (rows[at + EVENTS] as number) + this.#counts
     turn.lastEventKind = what
     this.#count(rows[at + MODEL_ROW] as number, eventClass)
   }
@@ -409,14 +420,14 @@ export class TurnClock {
       rows[at + MAX_GAP] = sinceEvent
     }
     const counted = modelRow * COUNTS_PER_ROW + TOKEN
-    this.#eventCounts[counted] = (this.#eventCounts[counted] as number) + 1
+    this.#eventCounts[counted] = (this.#eventCounts[counted] as number) + this.#counts
     rows[at + SILENCE_FROM] = now
     rows[at + GAP_EPOCH] = pauseEpoch
     rows[at + PHASE] = MID_STREAM
     rows[at + LAST_EVENT] = now
     rows[at + LAST_EVENT_REAL] = elapsedMs
     rows[at + LAST_PROGRESS_REAL] = elapsedMs
-    rows[at + EVENTS] = (rows[at + EVENTS] as number) + 1
+    rows[at + EVENTS] = (rows[at + EVENTS] as number) + this.#counts
     rows[at + ATTEMPTS] = 0
     rows[at + UNKNOWNS] = 0
     turn.lastEventKind = stream
@@ -426,10 +437,10 @@ export class TurnClock {
     return FIRST_SIGN
   }
 
-  #openTool(turn: Turn, { id, name = null }: { id: string; name?: string | null }): void {
+  #openTool(turn: Turn, { id, name = null, title = name }: ToolStarted): void {
     const { tools } = turn.work()
     if (tools.has(id)) return
-    tools.set(id, { id, name, startedAt: this.time.now, startedWallMs: this.time.wallMs })
+    tools.set(id, { id, name, title, startedAt: this.time.now, startedWallMs: this.time.wallMs })
     this.#cover(turn)
   }
 

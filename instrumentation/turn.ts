@@ -5,6 +5,8 @@ import type { Usage, WaitReason } from './events.ts'
 export interface OpenTool {
   readonly id: string
   readonly name: string | null
+  /** For people; the name where the wire has no title. */
+  readonly title: string | null
   readonly startedWallMs: number
   /** Observed ms. */
   readonly startedAt: number

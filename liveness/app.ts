@@ -9,6 +9,7 @@ import type { MetricsOptions, Turnwatch } from '../turnwatch.ts'
 import { hostCheck } from './host-check.ts'
 import { metricsText } from './metrics-text.ts'
 import { PAGE_POLICY, readPageFiles } from './page-files.ts'
+import { livenessResponse, READ_SCOPE } from './response.ts'
 
 /** What is asked of a watch. */
 export type LivenessWatch = Pick<
@@ -51,9 +52,10 @@ export function livenessApp(watch: LivenessWatch, options: LivenessOptions = {})
   })
 
   app.get('/api/prism/liveness', (c) => {
-    const threadId = c.req.query('threadId')?.trim() ?? ''
-    if (threadId === '') return c.json({ error: 'threadId required' }, 400)
-    return orUnavailable(c, () => watch.liveness(threadId))
+    const { status, body } = livenessResponse((threadId) => watch.liveness(threadId), c.req.query('threadId'), [
+      READ_SCOPE,
+    ])
+    return c.json(body, status)
   })
 
   app.get('/api/prism/threads', (c) =>

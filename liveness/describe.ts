@@ -10,8 +10,14 @@ import { isoTime } from '../instrumentation/turn-stats.ts'
 import type { PrismLiveness, ThreadState } from './prism.ts'
 
 /** Of a thread whose turn runs. */
-export function livenessOfTurn(detector: Detector, turn: Turn, messages: PrismLiveness['messages']): PrismLiveness {
-  const { turns, time } = detector
+export function livenessOfTurn(
+  detector: Detector,
+  threads: Threads,
+  turn: Turn,
+  messages: PrismLiveness['messages'],
+): PrismLiveness {
+  const { turns } = detector
+  const time = answerTime(detector.time)
   const facts = turns.read(turn)
   const threshold = detector.thresholdOf(turn)
   const episode = detector.episodeOf(turn)
@@ -19,13 +25,14 @@ export function livenessOfTurn(detector: Detector, turn: Turn, messages: PrismLi
   const wait = turn.oldestWait()
   return {
     threadId: turn.threadId,
-    now: isoTime(time.wallMs),
-    ...lastStreamFields(time, facts.lastEventElapsedMs),
+    now: time.now,
+    ...lastStreamFields(time, facts.lastEventElapsedMs, threads.past.get(turn.threadId)?.heardElapsedMs),
     openTool: tool
-      ? { itemId: tool.id, itemType: tool.name ?? 'tool', title: tool.name, startedAt: isoTime(tool.startedWallMs) }
+      ? { itemId: tool.id, itemType: tool.name ?? 'tool', title: tool.title, startedAt: isoTime(tool.startedWallMs) }
       : null,
     turn: {
-      turnId: turn.turnId,
+      // An id that was made up here is nobody else's.
+      turnId: turn.named ? turn.turnId : null,
       provider: turn.provider,
       model: turn.model,
       startedAt: isoTime(facts.startedWallMs),
@@ -38,7 +45,7 @@ export function livenessOfTurn(detector: Detector, turn: Turn, messages: PrismLi
     state: stateOf(detector, turn),
     phase: threshold.phase,
     waiting: wait ? { reason: wait.reason, id: wait.id, since: isoTime(wait.sinceWallMs) } : null,
-    lastProgressAt: timeOf(time, facts.lastProgressElapsedMs),
+    lastProgressAt: time.at(facts.lastProgressElapsedMs),
     progressSilenceMs: Math.round(turns.silenceMs(turn.slot)),
     episode: detector.episodes(turn),
     parentThreadId: turn.parentThreadId,
@@ -48,29 +55,32 @@ export function livenessOfTurn(detector: Detector, turn: Turn, messages: PrismLi
 
 /** Of a thread without a running turn, known or not. */
 export function livenessOfThread(
-  { time, learning }: Detector,
+  detector: Detector,
   threads: Threads,
   threadId: string,
   messages: PrismLiveness['messages'],
 ): PrismLiveness {
+  const time = answerTime(detector.time)
   const past = threads.past.get(threadId)
   const last = past?.last ?? null
+  const failed = last?.failed == null ? null : last
   const requested = past?.requestedAtWallMs ?? null
-  const thresholdMs = learning.unknownThresholdMs()
+  const thresholdMs = detector.learning.unknownThresholdMs()
   return {
     threadId,
-    now: isoTime(time.wallMs),
-    ...(last ? lastStreamFields(time, last.lastEventElapsedMs) : { lastStreamAt: null, silenceMs: null }),
+    now: time.now,
+    ...lastStreamFields(time, last?.lastEventElapsedMs, past?.heardElapsedMs),
     openTool: null,
     turn: null,
-    stale: last?.failed != null,
-    staleSince: last?.staleSinceWallMs == null ? null : isoTime(last.staleSinceWallMs),
-    ...thresholdFields(last?.threshold ?? { thresholdMs, thresholdSource: 'default', samples: 0 }),
-    reason: last?.failed ?? null,
+    stale: failed !== null,
+    staleSince: failed?.staleSinceWallMs == null ? null : isoTime(failed.staleSinceWallMs),
+    // Nothing is judged but the failure that still shows.
+    ...thresholdFields(failed?.threshold ?? { thresholdMs, thresholdSource: 'default', samples: 0 }),
+    reason: failed?.failed ?? null,
     state: requested !== null ? 'requested' : last ? 'ended' : 'idle',
     phase: null,
     waiting: null,
-    lastProgressAt: timeOf(time, last?.lastProgressElapsedMs ?? null),
+    lastProgressAt: time.at(last?.lastProgressElapsedMs ?? null),
     progressSilenceMs: null,
     episode: last?.episode ?? 0,
     parentThreadId: last?.stats.parentThreadId ?? threads.parentOf(threadId),
@@ -83,13 +93,27 @@ function stateOf(detector: Detector, turn: Turn): ThreadState {
   return state === 'running' ? (detector.turns.coveredBy(turn) ?? state) : state
 }
 
-/** From real time, so that a step of the wall clock is no silence. */
-function lastStreamFields(time: ObservedClock, elapsedMs: number) {
-  return { lastStreamAt: timeOf(time, elapsedMs), silenceMs: Math.max(0, Math.round(time.elapsedMs - elapsedMs)) }
+type AnswerTime = ReturnType<typeof answerTime>
+
+/**
+ * The clocks, read once, so that the times of an answer agree to the ms whatever part of one the host's clocks show.
+ * Moments are counted back from now in real time, so that a step of the wall clock is no silence.
+ */
+function answerTime(time: ObservedClock) {
+  const { elapsedMs, wallMs } = time
+  const since = (elapsed: number) => Math.max(0, Math.round(elapsedMs - elapsed))
+  return {
+    now: isoTime(wallMs),
+    since,
+    at: (elapsed: number | null) => (elapsed === null ? null : isoTime(wallMs - since(elapsed))),
+  }
 }
 
-function timeOf(time: ObservedClock, elapsedMs: number | null): string | null {
-  return elapsedMs === null ? null : isoTime(time.wallAt(elapsedMs))
+/** The later of the last event of a turn and of the last that no turn took. */
+function lastStreamFields(time: AnswerTime, ofTurn: number | undefined, ofThread: number | null | undefined) {
+  const known = [ofTurn, ofThread].filter((one) => one != null)
+  const elapsedMs = known.length === 0 ? null : Math.max(...known)
+  return { lastStreamAt: time.at(elapsedMs), silenceMs: elapsedMs === null ? null : time.since(elapsedMs) }
 }
 
 function thresholdFields(row: Pick<ThresholdRow, 'thresholdMs' | 'thresholdSource' | 'samples'>) {

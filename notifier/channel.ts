@@ -14,10 +14,12 @@ export const FAILURE_REASONS = [
 export type FailureReason = (typeof FAILURE_REASONS)[number]
 
 /**
- * What a channel says of a try. Nothing is the same as `delivered`. The others speak of the parent thread: `busy` is tried
- * again until it is not; `unknown` too, but for ten minutes at most; `archived` and `gone` make the message dead.
+ * What a channel says of a try. Nothing is the same as `delivered`. `over`: the host knows that the turn has ended or
+ * waits for somebody, so there is nothing to tell and the message is withdrawn. The others speak of the parent thread:
+ * `busy` is tried again until it is not; `unknown` too, but for ten minutes at most; `archived` and `gone` make the
+ * message dead.
  */
-export type Delivered = 'delivered' | 'busy' | 'unknown' | 'archived' | 'gone'
+export type Delivered = 'delivered' | 'over' | 'busy' | 'unknown' | 'archived' | 'gone'
 
 /** One try to deliver a message. */
 export interface Try {

@@ -274,6 +274,10 @@ export class Lane {
   #answered(parcel: Parcel, answer: Delivered | void, flight: Flight): void {
     const now = this.#env.monoMs()
     switch (answer) {
+      case 'over':
+        this.counters.tries++
+        for (const delivery of [...parcel.deliveries]) this.withdraw(delivery)
+        return
       case 'busy':
         this.counters.tries++
         parcel.failures++

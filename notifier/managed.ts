@@ -6,6 +6,11 @@ import type { NotifierOptions } from './notifier-options.ts'
 const ROUTER_TITLE = /^model-router\s.*\b(?:dispatcher|worker seq \d+|review \d+)$/i
 const ANSWER_MS = 1000
 
+/** Whether the title is one that Model Router gives its threads. */
+export function isRouterTitle(title: string): boolean {
+  return ROUTER_TITLE.test(title.trim())
+}
+
 /** Null is undecided. A promise only where the host's own answer is one. */
 export function managedElsewhere(
   threadId: string,
@@ -13,7 +18,7 @@ export function managedElsewhere(
   ask: NotifierOptions['isManagedElsewhere'],
   fault: (error: unknown) => void,
 ): boolean | null | Promise<boolean | null> {
-  const byTitle = title === null ? null : ROUTER_TITLE.test(title.trim())
+  const byTitle = title === null ? null : isRouterTitle(title)
   if (byTitle || ask === undefined) return byTitle
   const decided = (answer: unknown) => (typeof answer === 'boolean' ? answer : byTitle)
   const failed = (error: unknown) => {

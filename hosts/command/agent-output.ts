@@ -10,8 +10,8 @@ import {
   type SourceName,
   type SourceOptions,
 } from '../../instrumentation/sources/index.ts'
+import { JsonLines } from '../../instrumentation/taps/json-lines.ts'
 import type { Turnwatch } from '../../turnwatch.ts'
-import { JsonLines } from './lines.ts'
 import type { AgentCommand } from './recognise-command.ts'
 import type { Exit } from './start-command.ts'
 

@@ -93,13 +93,15 @@ export class Classifier {
 
 /** The key that a template gives an event; null where one of its paths leads to no text. */
 function template(keys: string): (raw: Raw) => string | null {
-  const paths = [...keys.matchAll(/\{([^}]+)\}/g)].map((match) => reader(match[1] as string))
+  // Literal text at even places, paths at odd ones.
+  const parts = keys.split(/\{([^}]+)\}/)
+  const readers = parts.map((part, at) => (at % 2 === 1 ? reader(part) : null))
   return (raw) => {
     let key = ''
-    for (const read of paths) {
-      const part = read(raw)
-      if (typeof part !== 'string' || part === '') return null
-      key = key === '' ? part : `${key}/${part}`
+    for (const [at, read] of readers.entries()) {
+      const part = read === null ? parts[at] : read(raw)
+      if (typeof part !== 'string' || (read !== null && part === '')) return null
+      key += part
     }
     return key
   }
@@ -135,7 +137,7 @@ function condition(when: Condition): (raw: Raw) => boolean {
   }
 }
 
-function isNonEmpty(value: unknown): boolean {
+export function isNonEmpty(value: unknown): boolean {
   if (typeof value === 'string' || Array.isArray(value)) return value.length > 0
   if (isRaw(value)) return Object.keys(value).length > 0
   return typeof value === 'number' || value === true

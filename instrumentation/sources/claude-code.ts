@@ -88,6 +88,8 @@ export class ClaudeCodeSource implements Source {
       return
     }
     const found = claudeCodeClassifier.classify(raw)
+    // What an interrupted model had said so far, once more.
+    if (raw.type === 'assistant' && raw.aborted === true) return emit(thread, { kind: 'side', what: 'assistant' })
     switch (found.class) {
       case 'turn-start':
         this.#begun()
@@ -204,7 +206,7 @@ export class ClaudeCodeSource implements Source {
   }
 }
 
-function contentEvent(raw: Raw, found: Classified): TurnEvent {
+export function contentEvent(raw: Raw, found: Classified): TurnEvent {
   const stream = streamOfKind(found.kind)
   if (stream !== undefined) return TOKEN[stream]
   if (found.key !== 'assistant') return { kind: 'progress', what: found.key ?? UNKNOWN }

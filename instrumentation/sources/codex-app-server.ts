@@ -22,15 +22,15 @@ const NAME = 'codex-app-server'
 export const codexAppServerClassifier = new Classifier(codexAppServerEvents, ['{method}'])
 
 /** Items that carry model text, reasoning, a plan or a tool call; every other item is progress. */
-const TOKEN_ITEMS: Readonly<Record<string, 'text' | 'reasoning' | 'tool-args'>> = {
-  agentMessage: 'text',
-  plan: 'text',
-  reasoning: 'reasoning',
-  message: 'text',
-  function_call: 'tool-args',
-  custom_tool_call: 'tool-args',
-  local_shell_call: 'tool-args',
-}
+export const TOKEN_ITEMS: ReadonlyMap<string | undefined, 'text' | 'reasoning' | 'tool-args'> = new Map([
+  ['agentMessage', 'text'],
+  ['plan', 'text'],
+  ['reasoning', 'reasoning'],
+  ['message', 'text'],
+  ['function_call', 'tool-args'],
+  ['custom_tool_call', 'tool-args'],
+  ['local_shell_call', 'tool-args'],
+])
 
 /** What is known of a thread from other messages than the turn's own. */
 interface Thread {
@@ -160,7 +160,7 @@ export class CodexAppServerSource implements Source {
     if (turn === undefined) return emit(id, { kind: 'side', what: found.key ?? UNKNOWN })
     const item = isRaw(params.item) ? text(params.item.type) : undefined
     const plan = found.key === 'turn/plan/updated' ? 'text' : undefined
-    const stream = streamOfKind(found.kind) ?? plan ?? TOKEN_ITEMS[item ?? '']
+    const stream = streamOfKind(found.kind) ?? plan ?? TOKEN_ITEMS.get(item)
     if (stream === undefined) return emit(id, { kind: 'progress', what: found.key ?? UNKNOWN, turn })
     if (this.#tokens?.turn !== turn) {
       const of = (name: 'text' | 'reasoning' | 'tool-args') => Object.freeze({ ...TOKEN[name], turn })

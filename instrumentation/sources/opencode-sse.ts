@@ -158,7 +158,7 @@ function learn(session: Session, type: string, properties: Raw): void {
   if (type.startsWith('session.')) session.parent = text(info.parentID) ?? session.parent
 }
 
-function partEvent(part: Raw): TurnEvent {
+export function partEvent(part: Raw): TurnEvent {
   if (part.type === 'reasoning') return TOKEN.reasoning
   if (part.type === 'text') return TOKEN.text
   if (part.type === 'tool') return TOKEN['tool-args']

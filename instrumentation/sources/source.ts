@@ -11,6 +11,17 @@ export const SOURCE_NAMES = [
   'codex-app-server',
   'opencode-sse',
   'opencode-run-json',
+  'anthropic-messages',
+  'openai-responses',
+  'openrouter-responses',
+  'openai-chat-chunk',
+  'ai-sdk-fullstream',
+  'ai-sdk-fullstream-v6',
+  'ai-sdk-ui-stream',
+  'acp',
+  'mcp',
+  't3-canonical',
+  't3-native',
 ] as const
 export type SourceName = (typeof SOURCE_NAMES)[number]
 
@@ -27,10 +38,21 @@ export interface SourceOptions {
   readonly parent?: string | undefined
   /** The model, where the wire does not say. */
   readonly model?: string | undefined
+  /** The provider, where the wire does not say. @default the vendor of the wire */
+  readonly provider?: string | undefined
   /** Epoch ms now, for announced back-offs. @default Date.now */
   readonly wallMs?: () => number
   /** Hears of event types that the source does not know. */
   readonly onUnclassified?: (source: string, type: string) => void
+  /** Hears of events that could not be read, such as one with a getter that throws. */
+  readonly onUnreadable?: (source: string, error: unknown) => void
+}
+
+/** What a source or a tap tells; `Turnwatch` is one. */
+export interface Watcher {
+  readonly observe: Emit
+  readonly unclassified: (source: string, type: string) => void
+  readonly unreadable: (source: string, error: unknown) => void
 }
 
 export interface Source {
@@ -43,8 +65,11 @@ const WAIT_REASON: Readonly<Record<string, WaitReason>> = {
   approval: 'approval',
   lifecycle: 'approval',
   'user-input': 'input',
+  input: 'input',
   auth: 'auth',
   hook: 'hook',
+  subagent: 'subagent',
+  compaction: 'compaction',
 }
 
 /** The one pseudo tool that is a wait. */

@@ -50,7 +50,7 @@ export class Row {
     element.dataset.reason = thread.reason ?? ''
     setText(parts.badge, thread.state)
     setText(parts.thread, thread.threadId)
-    parts.thread.title = thread.turn ? `${thread.threadId}\nturn ${thread.turn.turnId}` : thread.threadId
+    parts.thread.title = thread.turn?.turnId ? `${thread.threadId}\nturn ${thread.turn.turnId}` : thread.threadId
     parts.parent.hidden = thread.parentThreadId === null
     setText(parts.parentId, thread.parentThreadId ?? '')
     setText(parts.model, thread.turn ? (thread.turn.model ?? 'model unknown') : '')

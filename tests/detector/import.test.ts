@@ -123,3 +123,91 @@ describe('an import', () => {
     expect(other.watch.thresholds()).toEqual(live.watch.thresholds())
   })
 })
+
+describe('an import of rows of a T3 database', () => {
+  const activity = (i: number, timeToFirstTokenMs: number, maxGapMs: number, turnwatch?: object) => ({
+    id: `activity-${i}`,
+    payload: JSON.stringify({
+      provider: 'codex',
+      model: 'm',
+      outcome: 'completed',
+      timeToFirstTokenMs,
+      maxGapMs,
+      turnwatch,
+    }),
+  })
+  const many = <T>(count: number, of: (i: number) => T) => Array.from({ length: count }, (_, i) => of(i))
+  const own = (i: number, ms: number) =>
+    activity(i, ms, ms, { v: 1, firstTokenMs: ms, midStreamMs: ms, afterToolMs: ms })
+  const thresholds = (host: WatchedHost) => host.watch.thresholds().map((row) => row.thresholdMs)
+
+  it('lowers no threshold below the default and 1.5 times the largest of v1b, until 20 turns of our own are known', () => {
+    const host = new WatchedHost()
+    expect(
+      host.watch.learn(
+        many(30, (i) => activity(i, 2000, 80_000)),
+        { legacy: true },
+      ),
+    ).toBe(30)
+    expect(thresholds(host)).toEqual([120_000, 120_000, 120_000])
+    host.watch.learn(
+      many(19, (i) => own(100 + i, 1000)),
+      { legacy: true },
+    )
+    expect(thresholds(host)).toEqual([120_000, 120_000, 120_000])
+    host.watch.learn([own(200, 1000)], { legacy: true })
+    expect(thresholds(host)).toEqual([6000, 120_000, 120_000])
+  })
+
+  it('without the option takes the same records as measured, as the history of a scenario is', () => {
+    const host = new WatchedHost()
+    host.watch.learn(healthyRecords(30, 8000))
+    expect(thresholds(host)).toEqual([12_000, 12_000, 12_000])
+  })
+
+  it('passes over a row of v1b that claims more than 1,200 s, for it has waited for an approval', () => {
+    const host = new WatchedHost()
+    const rows = [activity(1, 2000, 17_477_000), activity(2, 1_200_001, 10), activity(3, 2000, 1_200_000)]
+    expect(host.watch.learn(rows, { legacy: true })).toBe(1)
+    expect(host.watch.learn([own(4, 1_500_000)], { legacy: true })).toBe(1)
+  })
+
+  it('gives rows without a model to the key without a model alone', () => {
+    const host = new WatchedHost()
+    const row = {
+      id: 'x',
+      payload: { provider: 'codex', model: null, outcome: 'completed', timeToFirstTokenMs: 1, maxGapMs: 1 },
+    }
+    host.watch.learn([row], { legacy: true })
+    expect(host.watch.thresholds().map(({ model }) => model)).toEqual([null, null, null])
+  })
+
+  it('keeps rows of v1b out of the store, so that the next start knows them for what they are', async () => {
+    const saved: string[] = []
+    const store = {
+      load: () => ({ samples: [], extras: [] }),
+      save: (samples: readonly { id: string }[]) => void saved.push(...samples.map(({ id }) => id)),
+    }
+    const host = new WatchedHost({ store })
+    host.watch.learn([activity(1, 2000, 3000), own(2, 1000)], { legacy: true })
+    host.run(3000)
+    await host.watch.stop()
+    expect([...new Set(saved)]).toEqual(['activity-2'])
+  })
+})
+
+describe('an event that another tap has counted', () => {
+  it('stamps the turn and counts nothing', () => {
+    const host = new WatchedHost()
+      .send(0, started({ turn: 't' }))
+      .send(1000, token)
+      .run(2000)
+    const before = host.watch.liveness('t').turn?.eventCount
+    host
+      .at(5000, () => host.watch.observeEcho('t', token))
+      .at(5000, () => host.watch.observeEcho('t', { kind: 'tool.started', id: 'a' }))
+      .run(6000)
+    expect(host.watch.liveness('t')).toMatchObject({ state: 'tool', turn: { eventCount: before } })
+    expect(host.metric('events_total', { class: 'token' })).toBe(1)
+  })
+})

@@ -20,7 +20,7 @@ import {
   waitStarts,
 } from './watched-host.ts'
 
-const turnIn = (host: WatchedHost, thread = THREAD) => host.watch.liveness(thread).turn?.turnId ?? null
+const turnIn = (host: WatchedHost) => host.watch.running().find(({ threadId }) => threadId === THREAD)?.turnId ?? null
 
 const STARTING: readonly TurnEvent[] = [
   started(),

@@ -127,7 +127,7 @@ describe('what it knows of a turn', () => {
     stamped(1, { kind: 'tool.started', id: 'a', name: 'Bash' })
     stamped(1, { kind: 'tool.started', id: 'b' })
     stamped(1, { kind: 'wait.started', id: 'w', reason: 'approval' })
-    expect(turn.oldestTool()).toEqual({ id: 'a', name: 'Bash', startedAt: 1, startedWallMs: 1001 })
+    expect(turn.oldestTool()).toEqual({ id: 'a', name: 'Bash', title: 'Bash', startedAt: 1, startedWallMs: 1001 })
     stamped(1, { kind: 'tool.ended', id: 'a' })
     expect(turn.oldestTool()).toMatchObject({ id: 'b', name: null })
     expect(turn.oldestWait()).toMatchObject({ id: 'w', reason: 'approval', since: 3, endsAt: null })

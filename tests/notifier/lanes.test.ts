@@ -327,3 +327,16 @@ describe('children of one parent that stall together on one provider', () => {
     expect(new Set(host.receiver.keys)).toEqual(new Set(['stale/sub.boss.a/t/1', 'stale/sub.boss.c/t/1']))
   })
 })
+
+describe('a channel that knows the turn to be over', () => {
+  it('has its message withdrawn, which is neither delivered nor dead', async () => {
+    const host = new NotifiedHost()
+    host.receiver.answer = () => 'over'
+    await host.stale()
+    await host.pass(120)
+    expect(host.receiver.got).toHaveLength(1)
+    expect(host.metric('notifications_suppressed_total', { reason: 'ended' })).toBe(1)
+    expect(host.watch.notifications().channels).toMatchObject([{ pending: 0, dead: 0 }])
+    expect(host.watch.liveness('boss').messages).toEqual([])
+  })
+})

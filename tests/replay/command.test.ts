@@ -200,6 +200,26 @@ describe('classify', () => {
     expect(status).toBe(2)
   })
 
+  it('takes the lines of a chat stream that are no JSON', () => {
+    const input = ': PROCESSING\ndata: {"choices":[{"delta":{"content":"hi"}}]}\n[DONE]\ndata: [DONE]\nDONE\n'
+    const { status, stdout } = turnwatch(['classify', '--source', 'openai-chat-chunk'], input)
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((one) => JSON.parse(one)),
+    ).toEqual([
+      { key: 'comment', class: 'neutral' },
+      { key: 'delta.content', class: 'content' },
+      { key: '[DONE]', class: 'terminal-ok' },
+      { key: '[DONE]', class: 'terminal-ok' },
+      { key: null, class: 'neutral', error: expect.any(String) },
+    ])
+    expect(status).toBe(2)
+    const other = turnwatch(['classify', '--source', 'anthropic-messages'], '[DONE]\n')
+    expect([JSON.parse(other.stdout).key, other.status]).toEqual([null, 2])
+  })
+
   it('needs a source that it knows', () => {
     expect(turnwatch(['classify']).status).toBe(2)
     expect(turnwatch(['classify', '--source', 'nope']).stderr).toContain('claude-code-stream-json')

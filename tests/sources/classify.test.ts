@@ -3,13 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { classify, SOURCE_NAMES } from '../../instrumentation/sources/index.ts'
 
 type Condition = { path: string } & Record<string, unknown>
+/** How a key is told where events have no type: by a field, or by the text of a line that is no JSON. */
+type Match = { raw: string } | { rawPrefix: string } | { otherwise: true } | Condition
 interface EventType {
   class: string
+  match?: Match
   rules?: { when: Condition; class: string }[]
 }
 const reference: Record<string, { keys: string[]; events: Record<string, EventType> }> = JSON.parse(
   readFileSync(new URL('../data/event-classes.json', import.meta.url), 'utf8'),
 )
+const SOURCES = SOURCE_NAMES.filter((name) => name !== 't3-native')
 
 /** Sets a value at a path with dots, `[]` = one element. */
 function put(raw: Record<string, unknown>, path: string, value: unknown): void {
@@ -24,26 +28,48 @@ function put(raw: Record<string, unknown>, path: string, value: unknown): void {
   put(inside as Record<string, unknown>, rest.join('.'), value)
 }
 
+/** Templates that spell a key of two or more parts only for keys that begin so. */
+const OWN: Record<string, string> = {
+  stream_event: '{event.type}',
+  control_request: '{request.subtype}',
+  control_response: '{response.subtype}',
+  content_block_start: '{content_block.type}',
+  content_block_delta: '{delta.type}',
+  'content.delta': '{payload.streamKind}',
+}
+
+function spells(template: string, parts: string[]): boolean {
+  if (parts.length === 1) return true
+  if (parts.includes('content_block_start') && template.includes('delta')) return false
+  const own = OWN[parts[0] ?? '']
+  return own === undefined ? Object.values(OWN).every((other) => !template.includes(other)) : template.includes(own)
+}
+
 /** An event of the type that a key names, by the first template that can spell it. */
-function eventOf(templates: string[], key: string, events: Record<string, EventType>): Record<string, unknown> {
-  const parts = key.split('/')
+function eventOf(
+  templates: string[],
+  key: string,
+  events: Record<string, EventType>,
+): Record<string, unknown> | string {
+  const match = events[key]?.match
+  if (match !== undefined) return matching(match)
   for (const template of templates) {
-    const paths = [...template.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] as string)
+    const paths = [...template.matchAll(/\{([^}]+)\}/g)].map((found) => found[1] as string)
+    const parts = paths.length === 1 ? [key] : key.split(template.includes(':') ? ':' : '/')
+    if (paths.length !== parts.length || !spells(template, parts)) continue
     const raw: Record<string, unknown> = {}
-    if (paths.length === 1 && paths[0] === 'method') put(raw, 'method', key)
-    else if (paths.length === parts.length) {
-      for (const [i, path] of paths.entries()) put(raw, path, parts[i])
-    } else continue
-    if (paths.length > 1 && parts[0] === 'stream_event' && !template.includes('event')) continue
-    if (paths.length > 1 && parts[0] === 'control_request' && !template.includes('request.')) continue
-    if (paths.length > 1 && parts[0] === 'control_response' && !template.includes('response.')) continue
-    if (paths.length === 2 && !['stream_event', 'control_request', 'control_response'].includes(parts[0] ?? '')) {
-      if (!template.includes('{subtype}')) continue
-    }
-    if (parts[1] === 'content_block_start' && template.includes('delta')) continue
-    if (key in events) return raw
+    for (const [i, path] of paths.entries()) put(raw, path, parts[i])
+    return raw
   }
   throw new Error(`no template spells ${key}`)
+}
+
+function matching(match: Match): Record<string, unknown> | string {
+  if ('raw' in match) return String(match.raw)
+  if ('rawPrefix' in match) return `${match.rawPrefix} processing`
+  const raw: Record<string, unknown> = {}
+  if (!('otherwise' in match)) put(raw, match.path, satisfying(match as Condition)[0])
+  return raw
 }
 
 /** Values that a condition holds for. */
@@ -57,7 +83,7 @@ function satisfying(when: Condition): unknown[] {
   return [String(when.matches).replace('^', '').concat('... 1/5')]
 }
 
-describe.each(SOURCE_NAMES)('%s', (name) => {
+describe.each(SOURCES)('%s', (name) => {
   const { keys, events } = reference[name] as (typeof reference)[string]
 
   it.each(Object.entries(events))('classifies %s as the reference does', (key, type) => {
@@ -70,17 +96,70 @@ describe.each(SOURCE_NAMES)('%s', (name) => {
     ),
   )
   it.runIf(rules.length > 0).each(rules)('%s with %s = %j follows its rule', (key, path, value, rule) => {
-    const raw = eventOf(keys, key, events)
+    const raw = eventOf(keys, key, events) as Record<string, unknown>
     put(raw, path, value)
     expect(classify(name, raw)).toMatchObject({ key, class: rule.class })
   })
 
   it('calls a type it does not know neutral, with a null key', () => {
-    const raw = name === 'codex-app-server' ? { method: 'never/heard' } : { type: 'never.heard', session_id: 's' }
-    expect(classify(name, raw)).toEqual({ key: null, class: 'neutral' })
-    for (const odd of [null, 7, 'text', [], {}, { type: 5 }, { type: '__proto__' }, { method: 'constructor' }]) {
-      expect(classify(name, odd)).toEqual({ key: null, class: 'neutral' })
+    const unknown = { type: 'never.heard', method: 'never/heard', session_id: 's' }
+    // A chunk without a type is one with nothing in it.
+    const nothing = name === 'openai-chat-chunk' ? 'empty' : null
+    for (const odd of [unknown, {}, { type: 5 }, { type: '__proto__' }, { method: 'constructor' }]) {
+      expect(classify(name, odd)).toMatchObject({ key: nothing, class: 'neutral' })
     }
+    for (const odd of [null, 7, true, 'text', '', []])
+      expect(classify(name, odd)).toEqual({ key: null, class: 'neutral' })
+  })
+})
+
+describe('chat completion chunks', () => {
+  const chunk = (...choices: unknown[]) => ({ id: 'c', object: 'chat.completion.chunk', choices })
+  const of = (raw: unknown) => {
+    const { key, class: class_, outcome } = classify('openai-chat-chunk', raw)
+    return [key, class_, ...(outcome === undefined ? [] : [outcome])].join(' ')
+  }
+
+  it('that match several keys take the strongest', () => {
+    const delta = { role: 'assistant', content: 'a', reasoning: 'b', tool_calls: [{}] }
+    expect(of({ ...chunk({ delta, finish_reason: 'stop' }), error: {} })).toBe('error terminal-error error')
+    expect(of(chunk({ delta, finish_reason: 'stop' }))).toBe('finish_reason terminal-ok completed')
+    const [cut, whole] = [{ finish_reason: 'length' }, { finish_reason: 'stop' }]
+    expect(of(chunk(cut, whole))).toBe('finish_reason terminal-ok incomplete')
+    expect(of(chunk(cut, { finish_reason: 'error' }))).toBe('finish_reason terminal-error error')
+    expect(of(chunk({ delta }))).toBe('delta.content content')
+    expect(of(chunk({ delta: { ...delta, content: '' } }))).toBe('delta.reasoning content')
+    expect(of(chunk({ delta: { tool_calls: [{}] } }, { delta: { content: 'a' } }))).toBe('delta.content content')
+    expect(of({ ...chunk({ delta: { role: 'assistant', content: '' } }), usage: {} })).toBe('delta.role turn-start')
+    expect(of({ ...chunk(), usage: {} })).toBe('usage neutral')
+  })
+
+  it('of an SDK are spelled in camel case', () => {
+    expect(of(chunk({ delta: {}, finishReason: 'stop' }))).toBe('finish_reason terminal-ok completed')
+    expect(of(chunk({ delta: {}, finishReason: 'error' }))).toBe('finish_reason terminal-error error')
+    expect(of(chunk({ delta: { reasoningDetails: [{}] } }))).toBe('delta.reasoning_details content')
+    expect(of(chunk({ delta: { reasoningContent: 'a' } }))).toBe('delta.reasoning_content content')
+    expect(of(chunk({ delta: { toolCalls: [{}] } }))).toBe('delta.tool_calls content')
+    expect(of(chunk({ delta: { functionCall: {} } }))).toBe('delta.function_call content')
+  })
+
+  it('with nothing in them are empty, whatever is missing or null', () => {
+    const nothing = { content: null, refusal: null, tool_calls: null, function_call: null, audio: null, role: null }
+    for (const choices of [
+      null,
+      undefined,
+      {},
+      [],
+      [null],
+      [{}],
+      [{ delta: null }],
+      [{ delta: nothing }],
+      [{ delta: 5 }],
+    ]) {
+      expect(of({ id: 'c', choices, error: null, usage: null })).toBe('empty neutral')
+    }
+    expect(of(chunk({ delta: { content: '', tool_calls: [] }, finish_reason: null }))).toBe('empty neutral')
+    expect(of(chunk({ delta: {}, finish_reason: '' }))).toBe('empty neutral')
   })
 })
 

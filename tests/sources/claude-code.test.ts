@@ -100,6 +100,15 @@ describe('ends', () => {
     expect(ends({ is_error: true, stop_reason: 'refusal' })).toEqual(['s turn.ended outcome=error'])
   })
 
+  it('what an interrupted model had said is said once more, and is no progress', () => {
+    const partial = assistant([{ type: 'text', text: 'Hello' }], { aborted: true })
+    expect(lines(read(NAME, [init, delta({}), partial, result({ terminal_reason: 'aborted_streaming' })]))).toEqual([
+      started,
+      's token stream=text',
+      's turn.ended outcome=aborted',
+    ])
+  })
+
   it('a failure before the first turn is a turn of its own, a second terminal is not', () => {
     const failed = result({ is_error: true, result: 'no login' })
     expect(lines(read(NAME, [failed, failed])).filter((line) => line.includes('turn.started'))).toHaveLength(1)

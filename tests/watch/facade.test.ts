@@ -158,6 +158,7 @@ describe('listeners', () => {
     expect(ended).toHaveBeenCalledTimes(1)
     expect(ended.mock.calls[0]?.[0]).toEqual({
       outcome: 'incomplete',
+      named: true,
       stats: {
         id: 'stats/a/t',
         threadId: 'a',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonLines } from '../../hosts/command/lines.ts'
+import { JsonLines } from '../../instrumentation/taps/json-lines.ts'
 
 function linesOf(chunks: readonly Buffer[]): { found: string[]; lines: JsonLines } {
   const found: string[] = []

@@ -1,9 +1,9 @@
 /** Lines of a byte stream that can hold JSON objects, in bounded memory. */
 
-/** Longer lines are passed over. */
-const MAX_LINE_BYTES = 64 * 1024 * 1024
-/** Room that is kept from one line to the next. */
-const KEEP_BYTES = 1024 * 1024
+import { HeldBytes } from './held-bytes.ts'
+
+/** Longer lines, or events, are passed over. */
+export const MAX_TEXT_BYTES = 64 * 1024 * 1024
 
 const NEWLINE = 0x0a
 const BRACE = 0x7b
@@ -19,13 +19,14 @@ export class JsonLines {
   /** Lines that ended. */
   lines = 0
   readonly #onLine: (line: string) => void
+  readonly #onTooLong: () => void
   #state: 'start' | 'object' | 'other' = 'start'
   /** The part of a line that came in earlier chunks. */
-  #held = Buffer.alloc(0)
-  #length = 0
+  readonly #held = new HeldBytes()
 
-  constructor(onLine: (line: string) => void) {
+  constructor(onLine: (line: string) => void, onTooLong: () => void = () => {}) {
     this.#onLine = onLine
+    this.#onTooLong = onTooLong
   }
 
   /** Whether a line has begun that may be a JSON object. */
@@ -54,35 +55,19 @@ export class JsonLines {
       const first = part.find((byte) => !SPACES.has(byte))
       if (first !== undefined) this.#state = first === BRACE ? 'object' : 'other'
     }
-    if (this.#state === 'object' && this.#length + part.length > MAX_LINE_BYTES) {
+    if (this.#state === 'object' && this.#held.length + part.length > MAX_TEXT_BYTES) {
       this.#state = 'other'
-      this.#drop()
+      this.#held.drop()
+      this.#onTooLong()
     }
     const isObject = this.#state === 'object'
-    if (isObject && (!ends || this.#length > 0)) this.#hold(part)
+    if (isObject && (!ends || this.#held.length > 0)) this.#held.push(part)
     if (!ends) return
     this.lines++
     this.#state = 'start'
     if (!isObject) return
-    // Decoded only when whole, so that no character is cut in two.
-    const line = (this.#length > 0 ? this.#held.subarray(0, this.#length) : part).toString('utf8')
-    this.#drop()
+    const line = this.#held.length > 0 ? this.#held.text() : part.toString('utf8')
+    this.#held.drop()
     this.#onLine(line)
-  }
-
-  #hold(part: Buffer): void {
-    const length = this.#length + part.length
-    if (length > this.#held.length) {
-      const wider = Buffer.allocUnsafe(Math.max(length, this.#held.length * 2, 4096))
-      this.#held.copy(wider, 0, 0, this.#length)
-      this.#held = wider
-    }
-    part.copy(this.#held, this.#length)
-    this.#length = length
-  }
-
-  #drop(): void {
-    this.#length = 0
-    if (this.#held.length > KEEP_BYTES) this.#held = Buffer.alloc(0)
   }
 }

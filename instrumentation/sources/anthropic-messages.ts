@@ -1,0 +1,113 @@
+/** The stream of Anthropic's Messages API: each response is a turn. */
+
+import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
+import { anthropicMessagesEvents } from './anthropic-messages-events.ts'
+import { type Classified, Classifier, isRaw, type Raw, text } from './classifier.ts'
+import { ResponseTurns } from './response-turn.ts'
+import { type Direction, type Emit, type Source, type SourceOptions, streamOfKind, unknownEvent } from './source.ts'
+import { toolEnded, toolStarted } from './tool-events.ts'
+
+const NAME = 'anthropic-messages'
+
+export const anthropicMessagesClassifier = new Classifier(anthropicMessagesEvents, [
+  '{type}/{delta.type}',
+  '{type}/{content_block.type}',
+  '{type}',
+])
+
+/** Reasons to stop that leave the answer unfinished. */
+const CUT_SHORT: ReadonlySet<unknown> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
+
+export class AnthropicMessagesSource implements Source {
+  readonly name = NAME
+  readonly #onUnclassified: SourceOptions['onUnclassified']
+  readonly #turns: ResponseTurns
+  #cutShort = false
+  #usage: Usage | undefined
+
+  constructor(options: SourceOptions = {}) {
+    this.#onUnclassified = options.onUnclassified
+    this.#turns = new ResponseTurns('anthropic', options)
+  }
+
+  read(raw: unknown, emit: Emit, direction: Direction = 'in'): void {
+    if (!isRaw(raw) || direction === 'out') return
+    const type = text(raw.type)
+    if (type === undefined) return
+    const found = anthropicMessagesClassifier.classify(raw)
+    switch (found.class) {
+      case 'turn-start':
+        this.#begin(isRaw(raw.message) ? raw.message : {}, emit)
+        return
+      case 'content':
+        this.#content(found, emit)
+        return
+      case 'terminal-ok':
+      case 'terminal-error':
+        this.#end(raw, found, emit)
+        return
+      default:
+        this.#other(raw, found, type, emit)
+    }
+  }
+
+  #begin(message: Raw, emit: Emit): void {
+    this.#cutShort = false
+    this.#usage = updated(undefined, message.usage)
+    this.#turns.begin(text(message.id), text(message.model), emit)
+  }
+
+  #content(found: Classified, emit: Emit): void {
+    const turn = this.#turns.open(emit)
+    const stream = streamOfKind(found.kind)
+    const event = stream === undefined ? turn.of({ kind: 'progress', what: found.key ?? UNKNOWN }) : turn.token(stream)
+    emit(turn.thread, event)
+  }
+
+  #other(raw: Raw, found: Classified, type: string, emit: Emit): void {
+    if (type === 'message_delta') {
+      this.#usage = updated(this.#usage, raw.usage)
+      if (isRaw(raw.delta) && raw.delta.stop_reason != null) this.#cutShort = CUT_SHORT.has(raw.delta.stop_reason)
+    }
+    const turn = found.class === 'tool-start' ? this.#turns.open(emit) : this.#turns.current
+    if (found.key === null) {
+      this.#onUnclassified?.(NAME, type)
+      emit(turn.thread, turn.of(unknownEvent(type)))
+      return
+    }
+    const block = isRaw(raw.content_block) ? raw.content_block : {}
+    emit(turn.thread, turn.of(blockEvent(block, found, found.key)))
+  }
+
+  #end(raw: Raw, found: Classified, emit: Emit): void {
+    const turn = this.#turns.current
+    if (found.class === 'terminal-error') turn.fail(errorMessage(raw), this.#usage, emit)
+    else turn.end(this.#cutShort ? 'incomplete' : 'completed', this.#usage, emit)
+    this.#cutShort = false
+    this.#usage = undefined
+  }
+}
+
+function blockEvent(block: Raw, found: Classified, what: string): TurnEvent {
+  if (found.class === 'tool-start') return toolStarted(block.id, block.name, what)
+  // The result of a tool that the table does not know yet ends it too.
+  if (found.class === 'tool-end' || text(block.tool_use_id) !== undefined) return toolEnded(block.tool_use_id, what)
+  return { kind: 'side', what }
+}
+
+/** Later counts of a response replace earlier ones; those that are null stay. */
+function updated(before: Usage | undefined, usage: unknown): Usage | undefined {
+  if (!isRaw(usage)) return before
+  const latest = (name: string, known = 0) => (Number.isFinite(usage[name]) ? (usage[name] as number) : known)
+  return {
+    inputTokens: latest('input_tokens', before?.inputTokens),
+    outputTokens: latest('output_tokens', before?.outputTokens),
+    cacheReadTokens: latest('cache_read_input_tokens', before?.cacheReadTokens),
+    cacheWriteTokens: latest('cache_creation_input_tokens', before?.cacheWriteTokens),
+  }
+}
+
+function errorMessage(raw: Raw): string {
+  const error = isRaw(raw.error) ? raw.error : {}
+  return text(error.message) ?? text(error.type) ?? 'the API reported an error'
+}

@@ -1,0 +1,47 @@
+/** Messages of the Model Context Protocol (@modelcontextprotocol/sdk 1.32.2, protocol 2025-11-25). */
+
+import type { EventTable } from './classifier.ts'
+
+export const mcpEvents = {
+  'notifications/progress': { class: 'neutral', kind: 'heartbeat', heartbeat: true, id: 'params.progressToken' },
+  'notifications/message': { class: 'neutral', kind: 'metadata' },
+  'notifications/cancelled': { class: 'terminal-ok', kind: 'lifecycle', outcome: 'aborted', id: 'params.requestId' },
+  'notifications/initialized': { class: 'neutral', kind: 'lifecycle' },
+  'notifications/tasks/status': {
+    class: 'neutral',
+    kind: 'background',
+    id: 'params.taskId',
+    rules: [
+      { when: { path: 'params.status', equals: 'input_required' }, class: 'wait-start' },
+      { when: { path: 'params.status', equals: 'working' }, class: 'neutral' },
+      { when: { path: 'params.status', equals: 'completed' }, class: 'tool-end' },
+      { when: { path: 'params.status', in: ['failed', 'cancelled'] }, class: 'tool-end' },
+    ],
+  },
+  'notifications/resources/list_changed': { class: 'neutral', kind: 'config' },
+  'notifications/resources/updated': { class: 'neutral', kind: 'config' },
+  'notifications/prompts/list_changed': { class: 'neutral', kind: 'config' },
+  'notifications/tools/list_changed': { class: 'neutral', kind: 'config' },
+  'notifications/roots/list_changed': { class: 'neutral', kind: 'config' },
+  'notifications/elicitation/complete': { class: 'wait-end', kind: 'user-input', id: 'params.elicitationId' },
+  ping: { class: 'neutral', kind: 'heartbeat', heartbeat: true },
+  initialize: { class: 'neutral', kind: 'lifecycle' },
+  'elicitation/create': { class: 'wait-start', kind: 'user-input', id: 'id' },
+  'sampling/createMessage': { class: 'tool-start', kind: 'tool', id: 'id' },
+  'roots/list': { class: 'neutral', kind: 'metadata' },
+  'tools/call': { class: 'tool-start', kind: 'tool', id: 'id' },
+  'tools/list': { class: 'neutral', kind: 'metadata' },
+  'tasks/get': { class: 'neutral', kind: 'metadata' },
+  'tasks/list': { class: 'neutral', kind: 'metadata' },
+  'tasks/result': { class: 'neutral', kind: 'metadata' },
+  'tasks/cancel': { class: 'neutral', kind: 'metadata' },
+  'resources/list': { class: 'neutral', kind: 'metadata' },
+  'resources/templates/list': { class: 'neutral', kind: 'metadata' },
+  'resources/read': { class: 'neutral', kind: 'metadata' },
+  'resources/subscribe': { class: 'neutral', kind: 'metadata' },
+  'resources/unsubscribe': { class: 'neutral', kind: 'metadata' },
+  'prompts/list': { class: 'neutral', kind: 'metadata' },
+  'prompts/get': { class: 'neutral', kind: 'metadata' },
+  'completion/complete': { class: 'neutral', kind: 'metadata' },
+  'logging/setLevel': { class: 'neutral', kind: 'metadata' },
+} as const satisfies EventTable

@@ -1,0 +1,92 @@
+/** Every wire format by its name: how its events are classified, and its source. */
+
+import { AcpSource, acpClassifier } from './acp.ts'
+import { AiSdkFullstreamSource, aiSdkFullstreamClassifier, aiSdkFullstreamV6Classifier } from './ai-sdk-fullstream.ts'
+import { AiSdkUiStreamSource, aiSdkUiStreamClassifier } from './ai-sdk-ui-stream.ts'
+import { AnthropicMessagesSource, anthropicMessagesClassifier } from './anthropic-messages.ts'
+import { type Classified, isRaw, type Raw } from './classifier.ts'
+import { ClaudeCodeSource, claudeCodeClassifier } from './claude-code.ts'
+import { CodexAppServerSource, codexAppServerClassifier } from './codex-app-server.ts'
+import { CodexExecSource, codexExecClassifier } from './codex-exec.ts'
+import { McpSource, mcpClassifier } from './mcp.ts'
+import { OpenaiChatChunkSource, openaiChatChunkClassifier } from './openai-chat-chunk.ts'
+import { openaiResponsesClassifier, openrouterResponsesClassifier, ResponsesSource } from './openai-responses.ts'
+import { OpencodeRunSource, opencodeRunClassifier } from './opencode-run.ts'
+import { OpencodeSseSource, opencodeSseClassifier } from './opencode-sse.ts'
+import { type Direction, type Emit, SOURCE_NAMES, type Source, type SourceName, type SourceOptions } from './source.ts'
+import { T3CanonicalSource, t3CanonicalClassifier } from './t3-canonical.ts'
+import { t3NativeClassifier } from './t3-native.ts'
+import { T3NativeSource } from './t3-native-source.ts'
+
+interface Wire {
+  readonly classifier: { classify(raw: Raw | string): Classified }
+  readonly open: (options: SourceOptions) => Source
+}
+
+const WIRES: Record<SourceName, Wire> = {
+  'claude-code-stream-json': { classifier: claudeCodeClassifier, open: (options) => new ClaudeCodeSource(options) },
+  'codex-exec-json': { classifier: codexExecClassifier, open: (options) => new CodexExecSource(options) },
+  'codex-app-server': { classifier: codexAppServerClassifier, open: (options) => new CodexAppServerSource(options) },
+  'opencode-sse': { classifier: opencodeSseClassifier, open: (options) => new OpencodeSseSource(options) },
+  'opencode-run-json': { classifier: opencodeRunClassifier, open: (options) => new OpencodeRunSource(options) },
+  'anthropic-messages': {
+    classifier: anthropicMessagesClassifier,
+    open: (options) => new AnthropicMessagesSource(options),
+  },
+  'openai-responses': {
+    classifier: openaiResponsesClassifier,
+    open: (options) => new ResponsesSource('openai-responses', options),
+  },
+  'openrouter-responses': {
+    classifier: openrouterResponsesClassifier,
+    open: (options) => new ResponsesSource('openrouter-responses', options),
+  },
+  'openai-chat-chunk': { classifier: openaiChatChunkClassifier, open: (options) => new OpenaiChatChunkSource(options) },
+  'ai-sdk-fullstream': {
+    classifier: aiSdkFullstreamClassifier,
+    open: (options) => new AiSdkFullstreamSource('ai-sdk-fullstream', options),
+  },
+  'ai-sdk-fullstream-v6': {
+    classifier: aiSdkFullstreamV6Classifier,
+    open: (options) => new AiSdkFullstreamSource('ai-sdk-fullstream-v6', options),
+  },
+  'ai-sdk-ui-stream': { classifier: aiSdkUiStreamClassifier, open: (options) => new AiSdkUiStreamSource(options) },
+  acp: { classifier: acpClassifier, open: (options) => new AcpSource(options) },
+  mcp: { classifier: mcpClassifier, open: (options) => new McpSource(options) },
+  't3-canonical': { classifier: t3CanonicalClassifier, open: (options) => new T3CanonicalSource(options) },
+  't3-native': { classifier: t3NativeClassifier, open: (options) => new T3NativeSource(options) },
+}
+
+/**
+ * Makes the source of a wire format. It keeps the state of one connection, so make one per connection or process.
+ * Throws TypeError for a name that is none.
+ */
+export function createSource(name: SourceName, options: SourceOptions = {}): Source {
+  if (!Object.hasOwn(WIRES, name)) {
+    throw new TypeError(`source: ${JSON.stringify(name)} is none of ${SOURCE_NAMES.join(', ')}`)
+  }
+  const source = WIRES[name].open(options)
+  return {
+    name,
+    read(raw: unknown, emit: Emit, direction?: Direction): void {
+      try {
+        if (isRaw(raw) || isSentinel(name, raw)) source.read(raw, emit, direction)
+        else options.onUnclassified?.(name, raw === null ? 'null' : Array.isArray(raw) ? 'array' : typeof raw)
+      } catch (error) {
+        // A hostile event may throw from any of its getters.
+        options.onUnreadable?.(name, error)
+      }
+    },
+  }
+}
+
+/** The class of one raw event, without any state: an unknown type is neutral, with a null key. */
+export function classify(name: SourceName, raw: unknown): Classified {
+  if (!isRaw(raw) && !isSentinel(name, raw)) return { key: null, class: 'neutral' }
+  return WIRES[name].classifier.classify(raw)
+}
+
+/** Lines of a chat stream that are no JSON: its end, and comments. */
+export function isSentinel(name: SourceName, raw: unknown): raw is string {
+  return name === 'openai-chat-chunk' && typeof raw === 'string' && (raw === '[DONE]' || raw.startsWith(':'))
+}

@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { JsonEvents, type TextFormat } from '../../instrumentation/taps/json-events.ts'
+
+function eventsOf(format: TextFormat | null, ...chunks: readonly (string | NodeJS.ArrayBufferView | ArrayBuffer)[]) {
+  const found: unknown[] = []
+  const events = new JsonEvents(format, {
+    onEvent: (raw) => found.push(raw),
+    onSentinel: (text) => found.push(text),
+    onNotJson: () => found.push('not JSON'),
+    onTooLong: () => found.push('too long'),
+  })
+  for (const chunk of chunks) events.push(chunk)
+  events.end()
+  return found
+}
+
+describe('raw events', () => {
+  it.each([
+    ['of lines', '{"a":1}\n{"b":"é 🙂"}\r\nlog\n[1]\n{"c":3}', [{ a: 1 }, { b: 'é 🙂' }, { c: 3 }]],
+    ['of lines after blank ones', '\n \r\n{"a":1}\n', [{ a: 1 }]],
+    ['of server-sent events', 'data: {"a":1}\n\ndata: [1]\n\n', [{ a: 1 }, [1]]],
+    ['of what may be either', '\n \r\n', []],
+  ])('are told by the first character: %s', (_, text, expected) => {
+    expect(eventsOf(null, text)).toEqual(expected)
+    expect(eventsOf(null, ...text)).toEqual(expected)
+    expect(eventsOf(null, Buffer.from(text))).toEqual(expected)
+  })
+
+  it('are of the format that is named', () => {
+    expect(eventsOf('ndjson', 'data: {"a":1}\n{"b":2}\n')).toEqual([{ b: 2 }])
+    expect(eventsOf('sse', '{"b":2}\ndata: {"a":1}\n\n')).toEqual([{ a: 1 }])
+  })
+
+  it('are the same from strings and from bytes of any kind, cut anywhere', () => {
+    const texts = fc.array(fc.record({ text: fc.string({ unit: 'binary' }) }))
+    fc.assert(
+      fc.property(texts, fc.constantFrom('sse', 'ndjson', null), fc.array(fc.nat(9)), (all, format, sizes) => {
+        const stream = all.map((event) => `${format === 'ndjson' ? '' : 'data: '}${JSON.stringify(event)}\n\n`).join('')
+        const bytes = new TextEncoder().encode(stream)
+        const strings: string[] = []
+        const views: (DataView | ArrayBuffer)[] = []
+        let at = 0
+        for (const size of [...sizes, bytes.length]) {
+          strings.push(stream.slice(at, at + size))
+          const part = bytes.slice(at, at + size)
+          views.push(size % 2 === 0 ? part.buffer : new DataView(part.buffer))
+          at += size
+        }
+        expect(eventsOf(format, ...strings)).toEqual(all)
+        expect(eventsOf(format, ...views)).toEqual(all)
+      }),
+    )
+  })
+
+  it('that are no JSON are counted', () => {
+    expect(eventsOf(null, 'data: {"a":\n\ndata: {"b":1}\n\n')).toEqual(['not JSON', { b: 1 }])
+    expect(eventsOf(null, '{"a":\n{"b":1}\n{"c"')).toEqual(['not JSON', { b: 1 }, 'not JSON'])
+  })
+
+  it('have an end mark, and comments', () => {
+    expect(eventsOf(null, ': hello\n\ndata: [DONE]\n\ndata: [DONE] \n\n')).toEqual([': hello', '[DONE]', '[DONE]'])
+  })
+
+  it('of more than 64 MiB are counted', () => {
+    const part = ' '.repeat(1024 * 1024)
+    const long = (from: string) => eventsOf(null, from, ...Array(65).fill(part), '\n\n', `${from}"b":1}\n\n`)
+    expect(long('{')).toEqual(['too long', { b: 1 }])
+    expect(long('data: {')).toEqual(['too long', { b: 1 }])
+  })
+})
