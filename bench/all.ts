@@ -8,6 +8,7 @@ import { benchReplay } from './replay.ts'
 import { type Figure, heading, printFigures } from './report.ts'
 import { benchScrape } from './scrape.ts'
 import { benchStaleAtOnce } from './stale-at-once.ts'
+import { benchT3 } from './t3.ts'
 import { benchTick } from './tick.ts'
 
 const figures: Figure[] = []
@@ -18,6 +19,7 @@ for (const bench of [
   benchMemory,
   benchScrape,
   benchStaleAtOnce,
+  benchT3,
   benchReplay,
   benchDelay,
   benchFalseFlags,

@@ -1,0 +1,3 @@
+import * as Layer from "effect/Layer";
+
+export const layer = Layer.empty;

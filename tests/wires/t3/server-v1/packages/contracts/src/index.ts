@@ -1,0 +1,4 @@
+export * from "./auth.ts";
+export * from "./baseSchemas.ts";
+export * from "./orchestration.ts";
+export * from "./providerRuntime.ts";

@@ -1,0 +1,1 @@
+export type AuthEnvironmentScope = "orchestration:read" | "orchestration:operate";
