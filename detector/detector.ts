@@ -326,7 +326,10 @@ export class Detector {
       const row = legacy ? rowOf(record) : null
       if (row?.isLegacy && !isPlausible(row.record)) continue
       const samples = samplesOf(row?.record ?? record)
-      if (samples.length === 0 || !this.learning.isNew((samples[0] as Sample).id)) continue
+      const [first] = samples
+      // What v1b measured is of no use to a model of which we know enough ourselves.
+      if (first === undefined || (row?.isLegacy && this.learning.isKnown(this.row(first)))) continue
+      if (!this.learning.isNew(first.id)) continue
       for (const sample of samples) this.addSample(sample, row?.isLegacy)
       // Rows of v1b stay where they are and are read again at the next start, so that they are known for what they are.
       if (!row?.isLegacy) learned.push(...samples)

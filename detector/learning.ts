@@ -67,6 +67,11 @@ export class Learning {
     return this.#threshold(row, true)
   }
 
+  /** Whether a row has enough samples of our own. */
+  isKnown(row: number): boolean {
+    return this.history(row).own >= MIN_SAMPLES
+  }
+
   history(row: number): History {
     return this.#histories[row] as History
   }

@@ -42,7 +42,7 @@ export class SampleWriter {
   }
 
   add(samples: readonly Sample[]): void {
-    this.#waiting.push(...samples)
+    for (const sample of samples) this.#waiting.push(sample)
     if (this.#waiting.length > MAX_WAITING) this.#waiting.splice(0, this.#waiting.length - MAX_WAITING)
   }
 

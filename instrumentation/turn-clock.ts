@@ -41,6 +41,9 @@ const MAX_UNKNOWN = 20
 const RETRY_MARGIN_MS = 10_000
 const MAX_HOLD_MS = 3_600_000
 
+/** What another tap has shown already comes within this time; it ends no gap of its own. */
+const ECHO_MS = 100
+
 /** Waits that do not cover a model call which the wire shows begun and not ended. */
 const SOFT_WAITS: ReadonlySet<WaitReason> = new Set(['background', 'wakeup', 'subagent'])
 
@@ -249,6 +252,7 @@ export class TurnClock {
 
   /** Puts the gap that is open into the histogram now, because the turn ends or is stale; its end will not do it again. */
   observeOpenGap(slot: number): void {
+    this.#counts = 1
     const at = slot * ROW_SIZE + GAP_EPOCH
     this.#closeGap(slot)
     if ((this.rows[at] as number) >= 0) this.rows[at] = observed(this.rows[at] as number)
@@ -377,7 +381,7 @@ export class TurnClock {
     const gap = this.time.now - (rows[at + SILENCE_FROM] as number)
     const phase = rows[at + PHASE] as number
     if (gap > (rows[at + LONGEST + phase] as number)) rows[at + LONGEST + phase] = gap
-    if (isNew) this.gaps.record((rows[at + MODEL_ROW] as number) + phase, gap)
+    if (isNew && (gap > ECHO_MS || this.#counts === 1)) this.gaps.record((rows[at + MODEL_ROW] as number) + phase, gap)
   }
 
   #progress(turn: Turn, what: string): Sign {
@@ -412,7 +416,7 @@ export class TurnClock {
       if (rows[at + GAP_EPOCH] !== pauseEpoch) this.#closeGap(turn.slot)
       else {
         if (gap > (rows[at + LONGEST + phase] as number)) rows[at + LONGEST + phase] = gap
-        this.gaps.record(modelRow + phase, gap)
+        if (gap > ECHO_MS || this.#counts === 1) this.gaps.record(modelRow + phase, gap)
       }
     }
     if (turn.open !== null) this.#endRetries(turn)

@@ -14,12 +14,12 @@ export const FAILURE_REASONS = [
 export type FailureReason = (typeof FAILURE_REASONS)[number]
 
 /**
- * What a channel says of a try. Nothing is the same as `delivered`. `over`: the host knows that the turn has ended or
- * waits for somebody, so there is nothing to tell and the message is withdrawn. The others speak of the parent thread:
- * `busy` is tried again until it is not; `unknown` too, but for ten minutes at most; `archived` and `gone` make the
- * message dead.
+ * What a channel says of a try. Nothing is the same as `delivered`. `over`: the host knows that the turn has ended, so
+ * that its silence is nothing to tell and the message is withdrawn. The others speak of the parent thread:
+ * `busy` is tried again until it is not; `unknown`, the receiver's refusal, and `absent`, where nothing was sent, too, but
+ * for ten minutes at most; `archived` and `gone` make the message dead.
  */
-export type Delivered = 'delivered' | 'over' | 'busy' | 'unknown' | 'archived' | 'gone'
+export type Delivered = 'delivered' | 'over' | 'busy' | 'unknown' | 'absent' | 'archived' | 'gone'
 
 /** One try to deliver a message. */
 export interface Try {

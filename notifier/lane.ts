@@ -276,21 +276,27 @@ export class Lane {
     switch (answer) {
       case 'over':
         this.counters.tries++
-        for (const delivery of [...parcel.deliveries]) this.withdraw(delivery)
+        for (const delivery of [...parcel.deliveries]) {
+          if (delivery.message.reason === 'silence') this.withdraw(delivery)
+        }
+        // What became a failure of the provider meanwhile is told all the same.
+        if (parcel.deliveries.length > 0) this.#wait(parcel, now)
         return
       case 'busy':
         this.counters.tries++
         parcel.failures++
         return this.#again(parcel, busyDelayMs(parcel.failures, this.#env.random), 'the parent is busy')
       case 'unknown':
+      case 'absent':
       case 'archived':
       case 'gone': {
         const failure = `the parent is ${answer}`
         parcel.unknownSince ??= now
         parcel.failures++
         this.#count('rejected')
-        firstOf(parcel).rejections++
-        if (answer !== 'unknown' || now - parcel.unknownSince >= UNKNOWN_MS) this.#die(parcel, failure)
+        if (answer !== 'absent') firstOf(parcel).rejections++
+        const mayCome = answer === 'unknown' || answer === 'absent'
+        if (!mayCome || now - parcel.unknownSince >= UNKNOWN_MS) this.#die(parcel, failure)
         else this.#again(parcel, retryDelayMs(parcel.failures, this.#env.random), failure)
         return
       }

@@ -5,7 +5,7 @@
 
 import { dropOldest } from '../../instrumentation/drop-oldest.ts'
 import type { Outcome } from '../../instrumentation/events.ts'
-import { isRaw, type Raw, text } from '../../instrumentation/sources/classifier.ts'
+import { entry, isRaw, type Raw, text } from '../../instrumentation/sources/classifier.ts'
 import type { Emit } from '../../instrumentation/sources/source.ts'
 import { eventsOf, Snapshots } from './v2-events.ts'
 
@@ -25,6 +25,8 @@ export interface T3Attempt {
 
 interface Running {
   readonly attempt: T3Attempt
+  /** Ids of the thread's attempts before it. */
+  readonly past: readonly string[]
   /** Ordinal of the last provider turn; a run may have several. */
   ordinal: number
   providerTurnId: string | null
@@ -35,6 +37,7 @@ interface Running {
 }
 
 const MAX_THREADS = 10_000
+const PAST_ATTEMPTS = 8
 
 const ENDS: Readonly<Record<string, Outcome>> = {
   completed: 'completed',
@@ -46,6 +49,8 @@ const ENDS: Readonly<Record<string, Outcome>> = {
 export class Attempts {
   readonly #emit: Emit
   readonly #running = new Map<string, Running>()
+  /** Whether the host says when attempts begin, so that events need not show it. */
+  #hooked = false
   /** Parents by the lineage of their children. */
   readonly #parents = new Map<string, string>()
 
@@ -60,9 +65,16 @@ export class Attempts {
 
   /** `restored` is an attempt that ran before this process did; it may say in epoch ms since when. */
   begin(attempt: T3Attempt, restored?: { readonly startedAt?: number | undefined }): void {
+    this.#hooked = true
+    this.#begin(attempt, restored)
+  }
+
+  #begin(attempt: T3Attempt, restored?: { readonly startedAt?: number | undefined }): void {
     const before = this.#running.get(attempt.threadId)
     if (before !== undefined && !isNewer(attempt, before.attempt)) return
+    const past = before === undefined ? [] : [...before.past, before.attempt.attemptId].slice(-PAST_ATTEMPTS)
     const running: Running = {
+      past,
       attempt,
       ordinal: 0,
       providerTurnId: null,
@@ -70,8 +82,9 @@ export class Attempts {
       turnId: attempt.attemptId,
       seen: new Snapshots(),
     }
+    this.#running.delete(attempt.threadId)
     this.#running.set(attempt.threadId, running)
-    dropOldest(this.#running, MAX_THREADS)
+    dropOldest(this.#running, MAX_THREADS, ({ open }) => open)
     // The turn of the attempt that it displaces ends with this.
     this.#open(running, restored)
   }
@@ -101,7 +114,7 @@ export class Attempts {
       for (const one of eventsOf(event, running.seen)) this.#emit(threadId, { ...one, turn })
       return
     }
-    const outcome = ENDS[status] ?? 'error'
+    const outcome = entry(ENDS, status) ?? 'error'
     if (outcome === 'error') this.#emit(threadId, { kind: 'error', message: failureOf(event), turn })
     this.#emit(threadId, { kind: 'turn.ended', outcome, turn })
     running.open = false
@@ -120,8 +133,9 @@ export class Attempts {
     let running = before
     const owner = text(turn.runAttemptId) ?? attemptId
     // A host that does not say when attempts begin: the first turn of one says it.
-    if (owner !== undefined && owner !== running?.attempt.attemptId && ENDS[text(turn.status) ?? ''] === undefined) {
-      this.begin(attemptBy(input, event, turn, owner, running, threadId, this.#parents.get(threadId) ?? null))
+    const isNew = owner !== undefined && !this.#hooked && running?.past.includes(owner) !== true
+    if (isNew && owner !== running?.attempt.attemptId && entry(ENDS, turn.status) === undefined) {
+      this.#begin(attemptBy(input, event, turn, owner, running, threadId, this.#parents.get(threadId) ?? null))
       running = this.#running.get(threadId)
     }
     if (running === undefined || running.attempt.attemptId !== owner) return running
@@ -233,7 +247,7 @@ function terminalStatus(event: Raw): string | undefined {
   if (event.type === 'turn.terminal') return text(event.status) ?? 'failed'
   if (event.type !== 'provider_turn.updated' || !isRaw(event.providerTurn)) return undefined
   const status = text(event.providerTurn.status)
-  return status !== undefined && status in ENDS ? status : undefined
+  return entry(ENDS, status) === undefined ? undefined : status
 }
 
 function failureOf({ failure }: Raw): string {

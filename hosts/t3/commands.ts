@@ -77,7 +77,8 @@ export interface T3MessageDispatch {
 /** `n` counts the definite rejections, after which the next try needs an id of its own. */
 function staleId({ verdict, thread, turn, key }: Message, n: number): string {
   const episode = key.slice(key.lastIndexOf('/') + 1)
-  return `server:prism-${verdict}:${thread}:${turn}:${episode}:${n}`
+  // The rest is read from its end, so only the thread must not hold what separates it.
+  return `server:prism-${verdict}:${thread.replace(/[%:]/g, encodeURIComponent)}:${turn}:${episode}:${n}`
 }
 
 export function turnStartCommand(

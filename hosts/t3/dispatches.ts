@@ -1,7 +1,10 @@
 /** Commands that nobody waits for, a few at a time: each is tried some times, with pauses that grow, and then given up. */
 
+import { isRejection } from './commands.ts'
+
 const CONCURRENCY = 4
 const TRIES = 5
+const TRY_MS = 30_000
 const FIRST_PAUSE_MS = 1000
 /** Commands that wait; the oldest gives way. */
 const MAX_WAITING = 1000
@@ -33,7 +36,7 @@ export class Dispatches {
     const done = async () => {
       while (this.#active.size > 0) await Promise.all(this.#active)
     }
-    await Promise.race([done(), pause(STOP_MS)])
+    await Promise.race([done(), pause(STOP_MS, new AbortController().signal)])
   }
 
   #next(): void {
@@ -51,22 +54,41 @@ export class Dispatches {
   async #run(dispatch: () => Promise<unknown>): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        await dispatch()
+        await inTime(dispatch())
         return
       } catch (error) {
-        if (tries < TRIES && !this.#stopping.signal.aborted)
-          await pause(FIRST_PAUSE_MS * 2 ** tries, this.#stopping.signal)
-        else return this.#fault(error)
+        // A rejected command stays rejected under its id.
+        const mayWork = tries < TRIES && !this.#stopping.signal.aborted && !isRejection(error)
+        if (!mayWork) return this.#fault(error)
+        await pause(FIRST_PAUSE_MS * 2 ** tries, this.#stopping.signal)
       }
     }
   }
 }
 
+/** A try without an answer is given up; the engine knows the command that comes again by its id. */
+async function inTime(work: Promise<unknown>): Promise<void> {
+  const settled = new AbortController()
+  const late = pause(TRY_MS, settled.signal).then(() => {
+    if (!settled.signal.aborted) throw new Error('the engine has not answered a command')
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    settled.abort()
+  }
+}
+
 /** Ends early when the signal does. */
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
+function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
+    const done = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, signal.aborted ? 0 : ms)
     timer.unref()
-    signal?.addEventListener('abort', () => resolve(), { once: true })
+    signal.addEventListener('abort', done)
   })
 }

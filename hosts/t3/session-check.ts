@@ -4,6 +4,8 @@
  * settled, one call at a time, and rests ten times as long as it took.
  */
 
+import { isRaw } from '../../instrumentation/sources/classifier.ts'
+
 /** T3's `ProviderSession`, as far as it is read. */
 export interface T3Session {
   readonly threadId: string
@@ -37,6 +39,25 @@ const PAUSE_FACTOR = 10
 const MIN_PAUSE_MS = 1000
 /** A call that takes longer says nothing. */
 const TIMEOUT_MS = 10_000
+
+/** Of the sessions of one thread, the one that lives speaks for it. */
+const RANKS = ['closed', 'error']
+
+function bestOfThreads(sessions: readonly T3Session[]): Map<string, T3Session> {
+  const best = new Map<string, T3Session>()
+  const rank = ({ status }: T3Session) => (RANKS.includes(status) ? RANKS.indexOf(status) : RANKS.length)
+  for (const session of sessions) {
+    const other = best.get(session.threadId)
+    if (other === undefined || rank(session) > rank(other)) best.set(session.threadId, session)
+  }
+  return best
+}
+
+/** An answer with anything else in it may lack sessions, too. */
+function isAnswer(sessions: unknown): sessions is readonly T3Session[] {
+  const isSession = (one: unknown) => isRaw(one) && typeof one.threadId === 'string' && typeof one.status === 'string'
+  return Array.isArray(sessions) && sessions.every(isSession)
+}
 
 export class SessionCheck {
   /** Threads whose session runs a turn, by the last answer; none where that said nothing. */
@@ -79,8 +100,9 @@ export class SessionCheck {
   #answered(call: number, asked: readonly CheckedTurn[], askedAt: number, sessions: readonly T3Session[]): void {
     // Too late: the time-out has taken it for unknown.
     if (call !== this.#call || this.#askedAt === null) return
+    if (!isAnswer(sessions)) return this.#unknown(call, new TypeError('listSessions gave no list of sessions'))
     this.#settle(this.#env.monoMs())
-    const byThread = new Map(sessions.map((session) => [session.threadId, session]))
+    const byThread = bestOfThreads(sessions)
     this.running = sessions
       .filter(({ status, activeTurnId }) => status === 'running' && activeTurnId != null)
       .map((s) => s.threadId)

@@ -34,11 +34,15 @@ export interface T3Ports {
   check(threadId: string, turnId: string): Promise<TurnCheck>
   title(threadId: string): Promise<string | null | undefined>
   /** Sends a message into the parent; an error that is a definite rejection is taken for an unknown parent. */
-  tell(message: Message, parent: string, rejections: number): Promise<Delivered>
+  tell(message: Message, parent: string, attempt: Try): Promise<Delivered>
   runningThreads(): Iterable<string>
 }
 
 const TICK_MS = 1000
+/** A projection that has not answered by then has nothing to say against a message. */
+const LOOK_UP_MS = 1000
+/** Rows that are learned from in one go. */
+const SLICE = 1000
 const RESTORE_GRACE_MS = 60_000
 
 export class T3Watch {
@@ -49,6 +53,7 @@ export class T3Watch {
   readonly #timed: boolean
   #ports: T3Ports | null = null
   #timer: NodeJS.Timeout | null = null
+  #stopped = false
 
   constructor(options: T3Options) {
     const {
@@ -73,15 +78,41 @@ export class T3Watch {
     return livenessResponse(watch && ((id) => watch.liveness(id)), threadId, scopes)
   }
 
+  /** Once it is, nothing begins any more. */
+  get stopped(): boolean {
+    return this.#stopped
+  }
+
   /** The services are there: from now on parents are told, and the watch ticks. */
   connected(ports: T3Ports, onTick: () => void): void {
+    if (this.#stopped) return
     this.#ports = ports
     if (!this.#timed || this.#timer !== null) return
     this.#timer = setInterval(onTick, TICK_MS)
     this.#timer.unref()
   }
 
+  /** Learns from stored rows, some at a time, so that the event loop goes on. Never rejects. */
+  async learn(read: () => Promise<Iterable<unknown> | undefined>): Promise<void> {
+    const { watch } = this
+    if (watch === null) return
+    try {
+      let slice: unknown[] = []
+      for (const row of (await read()) ?? []) {
+        if (slice.push(row) < SLICE) continue
+        watch.learn(slice, { legacy: true })
+        slice = []
+        await new Promise((resolve) => setImmediate(resolve))
+        if (this.#stopped) return
+      }
+      watch.learn(slice, { legacy: true })
+    } catch (error) {
+      watch.hostFault(error)
+    }
+  }
+
   async stop(): Promise<void> {
+    this.#stopped = true
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
     await this.watch?.stop()
@@ -94,23 +125,49 @@ export class T3Watch {
         ...notify,
         channels: [this.#parentThread(), ...channels],
         isManagedElsewhere: async (threadId, title) =>
-          (await decides?.(threadId, title)) ?? (await this.#isRouters(threadId)),
+          (await this.#decided(() => decides?.(threadId, title))) ?? (await this.#isRouters(threadId)),
       },
       verify: (suspicion) => this.#verify(suspicion),
       runningThreads: () => this.#ports?.runningThreads() ?? [],
     }
   }
 
-  async #verify({ threadId, turnId: turn }: Verdict): Promise<'still' | 'no'> {
+  async #verify({ threadId, turnId: turn, lastProgressAt }: Verdict): Promise<'still' | 'no'> {
     const found = await this.#ports?.check(threadId, turn)
+    const now = this.watch?.liveness(threadId)
+    const isAsItWas = now?.state === 'suspect' && now.lastProgressAt === lastProgressAt
     // Its end has escaped us. How it went is not known, so it is no healthy sample.
-    if (found === 'over') this.watch?.observe(threadId, { kind: 'turn.ended', outcome: 'aborted', turn })
+    if (found === 'over' && isAsItWas) this.watch?.observe(threadId, { kind: 'turn.ended', outcome: 'aborted', turn })
     return found === 'over' || found === 'waits' ? 'no' : 'still'
+  }
+
+  /** The host's own answer; none where it fails. */
+  async #decided(ask: () => boolean | undefined | Promise<boolean | undefined>): Promise<boolean | undefined> {
+    try {
+      return await ask()
+    } catch (error) {
+      this.watch?.hostFault(error)
+      return undefined
+    }
   }
 
   async #isRouters(threadId: string): Promise<boolean | undefined> {
     const title = await this.#ports?.title(threadId)
     return typeof title === 'string' ? isRouterTitle(title) : undefined
+  }
+
+  /** What the projection says of a turn; nothing where it fails or takes too long. */
+  async #lookedUp(ports: T3Ports, threadId: string, turnId: string): Promise<TurnCheck> {
+    const timedOut = new AbortController()
+    const timer = setTimeout(() => timedOut.abort(), LOOK_UP_MS)
+    timer.unref()
+    try {
+      return await unlessAborted(ports.check(threadId, turnId), timedOut.signal)
+    } catch {
+      return 'unknown'
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   #parentThread(): Channel {
@@ -121,14 +178,19 @@ export class T3Watch {
     }
   }
 
-  async #tell(message: Message, { rejections, endedAt }: Try): Promise<Delivered> {
+  async #tell(message: Message, attempt: Try): Promise<Delivered> {
     const ports = this.#ports
     if (ports === null || message.parent === null) return 'busy'
     // Silence that has an explanation by now is nothing to tell; a failed provider is.
-    const isSilence = message.verdict === 'stale' && message.reason === 'silence' && endedAt === null
-    if (isSilence && ['over', 'waits'].includes(await ports.check(message.thread, message.turn))) return 'over'
+    const all = message.group ?? [message]
+    if (attempt.endedAt === null && all.every(isOfSilence)) {
+      const found = await Promise.all(all.map(({ thread, turn }) => this.#lookedUp(ports, thread, turn)))
+      if (found.every((one) => one === 'over')) return 'over'
+      if (found.every((one) => one === 'over' || one === 'waits')) return 'busy'
+    }
+    attempt.signal.throwIfAborted()
     try {
-      return await ports.tell(message, message.parent, rejections)
+      return await ports.tell(message, message.parent, attempt)
     } catch (error) {
       if (isRejection(error)) return 'unknown'
       throw error
@@ -136,11 +198,16 @@ export class T3Watch {
   }
 }
 
+function isOfSilence({ verdict, reason }: Message): boolean {
+  return verdict === 'stale' && reason === 'silence'
+}
+
 /** A service that never answers would hold its message for ever; the engine knows a command that comes again by its id. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    work.then(resolve, reject)
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
 

@@ -3,13 +3,12 @@
  * provider last spoke. Neither is stored.
  */
 
-import { dropOldest } from '../../instrumentation/drop-oldest.ts'
-import type { TurnEvent } from '../../instrumentation/events.ts'
+import { startsNamedTurn, type TurnEvent } from '../../instrumentation/events.ts'
 import { isRaw, text } from '../../instrumentation/sources/classifier.ts'
 import { T3CanonicalSource } from '../../instrumentation/sources/t3-canonical.ts'
 import { nativeTurnId, t3NativeEvent } from '../../instrumentation/sources/t3-native.ts'
 import { isoTime } from '../../instrumentation/turn-stats.ts'
-import type { Delivered } from '../../notifier/channel.ts'
+import type { Delivered, Try } from '../../notifier/channel.ts'
 import type { Message } from '../../notifier/message.ts'
 import type { TurnEnded } from '../../turnwatch.ts'
 import { statsCommand, type T3Modes, type T3StatsAppend, type T3TurnStart, turnStartCommand } from './commands.ts'
@@ -65,16 +64,12 @@ export interface T3V1Options extends T3Options {
 /** A thread whose turn runs. */
 interface RunningThread extends CheckedTurn {
   readonly turnId: string | undefined
-  /** Whether the provider's own events show its tokens, so that the canonical ones only repeat them. */
-  nativeTokens: boolean
   model: string | null
   /** Requests that the projection still showed when the turn began: they are those of a turn that is over. */
   leftOver: { readonly approvals: boolean; readonly input: boolean }
 }
 
 const NOTHING_LEFT = { approvals: false, input: false }
-
-const MAX_THREADS = 10_000
 
 export class T3V1 {
   readonly #common: T3Watch
@@ -83,8 +78,8 @@ export class T3V1 {
   readonly #sessions: SessionCheck
   readonly #dispatches: Dispatches
   readonly #running = new Map<string, RunningThread>()
-  /** Threads whose adapter writes native events: those are the ones that count. */
-  readonly #native = new Set<string>()
+  /** Whether the loggers are tapped: the native events are those that count then. */
+  #tapped = false
   /** The provider's own word for how a turn ended, by thread, until its statistics are made. */
   readonly #endStates = new Map<string, string>()
   #services: T3V1Services | null = null
@@ -128,7 +123,9 @@ export class T3V1 {
     loggers: T3Loggers<Logger>,
     { noop }: { noop: ReturnType<Logger['write']> },
   ): T3Loggers<Logger> {
-    return this.watch === null ? loggers : tappedLoggers(loggers, this, noop)
+    if (this.watch === null) return loggers
+    this.#tapped = true
+    return tappedLoggers(loggers, this, noop)
   }
 
   /** Takes one native write. Never throws. */
@@ -139,11 +136,10 @@ export class T3V1 {
       const seen = t3NativeEvent(event)
       if (seen === null) return
       const running = this.#running.get(threadId)
-      if (!this.#native.has(threadId)) this.#note(threadId)
-      const isOfTurn = running !== undefined && isSameTurn(running.turnId, nativeTurnId(event))
+      const turn = nativeTurnId(event)
+      const isOfTurn = running !== undefined && isSameTurn(running.turnId, turn)
       // What belongs to no turn that runs moves the thread's clock alone.
-      if (!isOfTurn) return watch.observe(threadId, seen.kind === 'side' ? seen : SIDE)
-      if (seen.kind === 'token') running.nativeTokens = true
+      if (!isOfTurn) return watch.observe(threadId, withTurn(seen.kind === 'side' ? seen : SIDE, turn))
       watch.observe(threadId, seen)
     } catch (error) {
       watch.unreadable('t3-native', error)
@@ -184,27 +180,29 @@ export class T3V1 {
    */
   async connect(services: T3V1Services): Promise<void> {
     const { watch } = this
-    if (watch === null) return
+    if (watch === null || this.#common.stopped) return
     this.#services = services
     this.#common.connected(
       {
         check: (threadId, turnId) => this.#check(threadId, turnId),
         title: async (threadId) => (await services.getThreadShell(threadId))?.title,
-        tell: (message, parent, rejections) => this.#tell(message, parent, rejections),
+        tell: (message, parent, attempt) => this.#tell(message, parent, attempt),
         runningThreads: () => this.#sessions.running,
       },
       () => this.tick(),
     )
-    const [rows, snapshot] = await Promise.all([
-      attempt(async () => services.readStats?.(), watch),
-      attempt(async () => services.getShellSnapshot?.(), watch),
+    await Promise.all([
+      this.#common.learn(async () => services.readStats?.()),
+      orFault(async () => {
+        const snapshot = await services.getShellSnapshot?.()
+        for (const shell of snapshot?.threads ?? []) await orFault(async () => this.#restore(shell), watch)
+      }, watch),
     ])
-    if (rows) watch.learn(rows, { legacy: true })
-    for (const shell of snapshot?.threads ?? []) this.#restore(shell)
   }
 
   /** One look at every turn and, when it is time to, at the sessions. */
   tick(): void {
+    if (this.#common.stopped) return
     this.watch?.tick()
     if (this.#services !== null) this.#sessions.tick()
   }
@@ -217,13 +215,16 @@ export class T3V1 {
   readonly #observe = (threadId: string, event: TurnEvent): void => {
     const { watch } = this
     if (watch === null) return
-    const running = this.#running.get(threadId)
     if (event.kind === 'turn.started') {
       const begun = this.#begun(threadId, event)
       if (begun !== undefined) void this.#findLeftOver(begun)
-    } else if (event.kind === 'token' && running?.nativeTokens && isSameTurn(running.turnId, event.turn)) return
-    if (this.#native.has(threadId)) watch.observeEcho(threadId, event)
+    }
+    if (this.#tapped) watch.observeEcho(threadId, event)
     else watch.observe(threadId, event)
+    const { turn } = event
+    if (turn === undefined || this.#running.has(threadId) || !startsNamedTurn(event)) return
+    // A turn whose start was not seen, unless it is one that has ended.
+    if (watch.liveness(threadId).turn?.turnId === turn) this.#begun(threadId, { kind: 'turn.started', turn })
   }
 
   /** Undefined where that turn runs already. */
@@ -239,7 +240,6 @@ export class T3V1 {
       turnId: turn,
       judgedFrom: this.#common.monoMs() + graceMs,
       session: 'there',
-      nativeTokens: false,
       model: model ?? null,
       leftOver: NOTHING_LEFT,
     }
@@ -251,7 +251,7 @@ export class T3V1 {
   async #findLeftOver(running: RunningThread): Promise<void> {
     const services = this.#services
     if (services === null || this.watch === null) return
-    const shell = await attempt(() => services.getThreadShell(running.threadId), this.watch)
+    const shell = await orFault(() => services.getThreadShell(running.threadId), this.watch)
     if (shell == null) return
     const { hasPendingApprovals, hasPendingUserInput } = shell
     running.leftOver = { approvals: hasPendingApprovals === true, input: hasPendingUserInput === true }
@@ -267,14 +267,10 @@ export class T3V1 {
     this.#dispatches.add(() => services.dispatch(statsCommand(stats, named ? stats.turnId : null, state)))
   }
 
-  #note(threadId: string): void {
-    this.#native.add(threadId)
-    dropOldest(this.#native, MAX_THREADS)
-  }
-
   #noteEnd(event: Readonly<Record<string, unknown>>): void {
     const threadId = text(event.threadId)
-    if (threadId === undefined || !isSameTurn(this.#running.get(threadId)?.turnId, text(event.turnId))) return
+    const running = threadId === undefined ? undefined : this.#running.get(threadId)
+    if (threadId === undefined || running === undefined || !isSameTurn(running.turnId, text(event.turnId))) return
     const state = isRaw(event.payload) ? text(event.payload.state) : undefined
     this.#endStates.set(threadId, event.type === 'turn.aborted' ? 'aborted' : (state ?? 'completed'))
   }
@@ -287,13 +283,16 @@ export class T3V1 {
     this.watch?.observeEcho(threadId, withTurn({ kind: 'turn.started', model }, running.turnId))
   }
 
-  #restore({ id, latestTurn, session, modelSelection, archivedAt, deletedAt }: T3ThreadShell): void {
-    if (latestTurn?.state !== 'running' || archivedAt || deletedAt || this.#running.has(id)) return
-    const { turnId: turn, startedAt } = latestTurn
+  #restore(shell: T3ThreadShell): void {
+    const { id, latestTurn, session, modelSelection, archivedAt, deletedAt } = shell
+    const turn = runningTurnOf(shell)
+    if (turn === undefined || archivedAt || deletedAt || this.#running.has(id)) return
+    const startedAt = latestTurn?.turnId === turn ? latestTurn.startedAt : undefined
     const started = typeof startedAt === 'string' ? Date.parse(startedAt) : Number.NaN
     const provider = session?.providerName ?? undefined
     const model = modelSelection?.model ?? undefined
-    this.#source.resume(id, turn)
+    // It may have ended while the projection was asked.
+    if (!this.#source.resume(id, turn)) return
     this.#begun(
       id,
       { kind: 'turn.started', turn, ...(model === undefined ? {} : { model }) },
@@ -316,20 +315,21 @@ export class T3V1 {
     const running = this.#running.get(threadId)
     const { approvals, input } = running?.leftOver ?? NOTHING_LEFT
     if ((hasPendingApprovals && !approvals) || (hasPendingUserInput && !input)) return 'waits'
-    if (latestTurn == null) return 'unknown'
+    const active = runningTurnOf(shell)
     // A turn whose id we made up is whatever runs there.
-    const isIt = latestTurn.turnId === turnId || running?.turnId === undefined
-    return isIt && latestTurn.state === 'running' ? 'runs' : 'over'
+    if (active !== undefined && (active === turnId || running?.turnId === undefined)) return 'runs'
+    return latestTurn == null && active === undefined ? 'unknown' : 'over'
   }
 
-  async #tell(message: Message, parent: string, rejections: number): Promise<Delivered> {
+  async #tell(message: Message, parent: string, { rejections, signal }: Try): Promise<Delivered> {
     const services = this.#services
     const shell = await services?.getThreadShell(parent)
-    if (services === null || shell == null) return 'unknown'
+    if (services === null || shell == null) return 'absent'
     if (shell.deletedAt) return 'gone'
     if (shell.archivedAt) return 'archived'
     const isBusy = shell.session?.activeTurnId != null || shell.latestTurn?.state === 'running'
     if (this.#options.whenParentBusy === 'idle' && isBusy) return 'busy'
+    signal.throwIfAborted()
     const createdAt = this.watch?.now() ?? isoTime(0)
     await services.dispatch(turnStartCommand(message, parent, shell, rejections, createdAt))
     return 'delivered'
@@ -347,7 +347,17 @@ function withTurn(event: TurnEvent, turn: string | undefined): TurnEvent {
   return turn === undefined ? event : { ...event, turn }
 }
 
-async function attempt<T>(work: () => Promise<T>, watch: { hostFault(error: unknown): void }): Promise<T | undefined> {
+/**
+ * The turn that runs by the projection. The session is asked first: the turn's own state is that of an interrupt as soon
+ * as one is requested, and in some versions completed with the first message.
+ */
+function runningTurnOf({ session, latestTurn }: T3ThreadShell): string | undefined {
+  if (session?.status === 'running' && typeof session.activeTurnId === 'string') return session.activeTurnId
+  return latestTurn?.state === 'running' ? latestTurn.turnId : undefined
+}
+
+/** What the work gives; undefined where it fails, which is told. */
+async function orFault<T>(work: () => Promise<T>, watch: { hostFault(error: unknown): void }): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {

@@ -4,7 +4,7 @@
  */
 
 import type { TurnEvent, WaitReason } from '../../instrumentation/events.ts'
-import { isRaw, type Raw, text } from '../../instrumentation/sources/classifier.ts'
+import { entry, isRaw, type Raw, text } from '../../instrumentation/sources/classifier.ts'
 import { TOKEN } from '../../instrumentation/sources/source.ts'
 
 /** Items that hold the model's own words. */
@@ -75,7 +75,7 @@ export function* eventsOf(event: Raw, seen: Snapshots): Generator<TurnEvent> {
       const request = isRaw(event.runtimeRequest) ? event.runtimeRequest : {}
       const id = `${request.id}`
       if (request.status !== 'pending') yield { kind: 'wait.ended', id }
-      else yield { kind: 'wait.started', id, reason: REQUEST_REASONS[text(request.kind) ?? ''] ?? 'approval' }
+      else yield { kind: 'wait.started', id, reason: entry(REQUEST_REASONS, request.kind) ?? 'approval' }
       return
     }
     case 'subagent.updated': {
@@ -105,8 +105,8 @@ function* itemEvents(item: Raw, seen: Snapshots): Generator<TurnEvent> {
   const type = text(item.type) ?? 'unknown'
   const id = `${item.id}`
   const isOpen = OPEN.has(item.status)
-  const stream = TEXT_ITEMS[type]
-  const reason = WAIT_ITEMS[type]
+  const stream = entry(TEXT_ITEMS, type)
+  const reason = entry(WAIT_ITEMS, type)
   if (stream !== undefined) {
     yield seen.grew(id, item.text) ? TOKEN[stream] : { kind: 'side', what: type }
   } else if (reason !== undefined) {

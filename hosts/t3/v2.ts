@@ -4,7 +4,7 @@
  */
 
 import { isRaw } from '../../instrumentation/sources/classifier.ts'
-import type { Delivered } from '../../notifier/channel.ts'
+import type { Delivered, Try } from '../../notifier/channel.ts'
 import type { Message } from '../../notifier/message.ts'
 import { Attempts, type T3Attempt } from './attempts.ts'
 import { messageCommand, type T3MessageDispatch } from './commands.ts'
@@ -129,12 +129,12 @@ export class T3V2 {
 
   /** An attempt of a run begins; one that is older than the thread's last changes nothing. */
   beginAttempt(attempt: T3Attempt): void {
-    if (this.watch !== null) this.#attempts.begin(attempt)
+    this.#safely(() => this.#attempts.begin(attempt))
   }
 
   /** An attempt of a run is over, whatever its provider has said. */
   endAttempt(threadId: string, runId: string, attemptId: string): void {
-    if (this.watch !== null) this.#attempts.end(threadId, runId, attemptId)
+    this.#safely(() => this.#attempts.end(threadId, runId, attemptId))
   }
 
   /** The user or the server wants the running turn to stop. */
@@ -158,26 +158,23 @@ export class T3V2 {
    */
   async connect(services: T3V2Services): Promise<void> {
     const { watch } = this
-    if (watch === null) return
+    if (watch === null || this.#common.stopped) return
     this.#services = services
     this.#common.connected(
       {
         check: (threadId) => this.#ask(threadId),
         title: async (threadId) => (await services.getThread(threadId))?.title,
-        tell: (message, parent, rejections) => this.#tell(message, parent, rejections),
+        tell: (message, parent, attempt) => this.#tell(message, parent, attempt),
         runningThreads: () => this.#sessions.running,
       },
       () => this.tick(),
     )
-    try {
-      const rows = await services.readStats?.()
-      if (rows) watch.learn(rows, { legacy: true })
-    } catch (error) {
-      watch.hostFault(error)
-    }
+    await this.#common.learn(async () => services.readStats?.())
     try {
       for (const attempt of (await services.runningAttempts?.()) ?? []) {
-        if (this.#attempts.current(attempt.threadId) === undefined) this.#attempts.begin(attempt, attempt)
+        this.#safely(() => {
+          if (this.#attempts.current(attempt.threadId) === undefined) this.#attempts.begin(attempt, attempt)
+        })
       }
     } catch (error) {
       watch.hostFault(error)
@@ -186,12 +183,23 @@ export class T3V2 {
 
   /** One look at every turn and, when it is time to, at the sessions. */
   tick(): void {
+    if (this.#common.stopped) return
     this.watch?.tick()
     if (this.#services?.listSessions !== undefined) this.#sessions.tick()
   }
 
   async stop(): Promise<void> {
     await this.#common.stop()
+  }
+
+  #safely(work: () => void): void {
+    const { watch } = this
+    if (watch === null) return
+    try {
+      work()
+    } catch (error) {
+      watch.unreadable('t3-v2', error)
+    }
   }
 
   #check(threadId: string, graceMs: number): void {
@@ -213,13 +221,14 @@ export class T3V2 {
     return run.status === 'waiting' || run.status === 'queued' ? 'waits' : 'runs'
   }
 
-  async #tell(message: Message, parent: string, rejections: number): Promise<Delivered> {
+  async #tell(message: Message, parent: string, { rejections, signal }: Try): Promise<Delivered> {
     if (message.reason === 'provider-error' && !this.#tellErrors) return 'over'
     const services = this.#services
     const thread = await services?.getThread(parent)
-    if (services === null || thread == null) return 'unknown'
+    if (services === null || thread == null) return 'absent'
     if (thread.deletedAt) return 'gone'
     if (thread.archivedAt) return 'archived'
+    signal.throwIfAborted()
     await services.dispatch(messageCommand(message, parent, rejections))
     return 'delivered'
   }

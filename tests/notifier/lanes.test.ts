@@ -328,7 +328,29 @@ describe('children of one parent that stall together on one provider', () => {
   })
 })
 
+describe('a channel whose parent is absent', () => {
+  it('is tried again for ten minutes, without having been refused', async () => {
+    const host = new NotifiedHost()
+    host.receiver.answer = () => 'absent'
+    await host.stale()
+    await host.pass(1000)
+    expect(host.receiver.got.length).toBeGreaterThan(5)
+    expect(host.receiver.got.every(({ attempt }) => attempt.rejections === 0)).toBe(true)
+    expect(host.watch.notifications().channels).toMatchObject([{ pending: 0, dead: 1 }])
+  })
+})
+
 describe('a channel that knows the turn to be over', () => {
+  it('is asked again about a failure of the provider, which is told all the same', async () => {
+    const host = new NotifiedHost()
+    const answers = ['over', 'delivered'] as const
+    host.receiver.answer = () => answers[host.receiver.got.length - 1]
+    host.start().observe({ kind: 'error', message: 'overloaded' })
+    await host.pass(5)
+    expect(host.receiver.got).toHaveLength(2)
+    expect(host.metric('notifications_suppressed_total')).toBe(0)
+  })
+
   it('has its message withdrawn, which is neither delivered nor dead', async () => {
     const host = new NotifiedHost()
     host.receiver.answer = () => 'over'

@@ -90,8 +90,11 @@ describe('a child that falls silent', () => {
     expect(server.told).toHaveLength(1)
   })
 
-  it('is not told where Model Router manages it, by its title', async () => {
-    const server = await new T3Server().up()
+  it.each([
+    ['by its title', undefined],
+    ['though the host cannot say', () => Promise.reject(new Error('no idea'))],
+  ])('is not told where Model Router manages it, %s', async (_, isManagedElsewhere) => {
+    const server = await new T3Server(isManagedElsewhere ? { notify: { isManagedElsewhere } } : {}).up()
     server.thread(CHILD, { title: 'model-router job-62 worker seq 1' })
     server.start()
     await server.pass(160)
@@ -123,6 +126,39 @@ describe('a child that falls silent', () => {
     expect(ids.slice(0, 2)).toEqual([id(0), id(0)])
     expect(ids.at(-1)).not.toBe(id(0))
     expect(server.told.map(({ commandId }) => commandId)).toEqual([ids.at(-1)])
+  })
+
+  it('is told under the first id again where the parent was only missing meanwhile', async () => {
+    const server = await new T3Server().up()
+    server.start()
+    server.token()
+    const ids: string[] = []
+    server.trouble = (command) => {
+      if (command.type === 'thread.turn.start') ids.push(command.commandId)
+      if (ids.length === 1) throw new Error('no answer')
+    }
+    await server.pass(114)
+    const boss = server.shells.get(BOSS)
+    server.shells.delete(BOSS)
+    await server.pass(20)
+    server.shells.set(BOSS, boss as never)
+    await server.pass(60)
+    expect(new Set(ids)).toEqual(new Set([`server:prism-stale:${CHILD}:turn-1:1:0`]))
+    expect(server.told).toHaveLength(1)
+  })
+
+  it('is told under an id that no other turn can have', async () => {
+    const server = await new T3Server().up()
+    for (const [threadId, turnId] of [
+      ['sub.boss.a', 'b:c'],
+      ['sub.boss.a:b', 'c'],
+    ] as const) {
+      server.thread(threadId)
+      server.sessions.set(threadId, { threadId, status: 'running' })
+      server.canonical('turn.started', {}, { threadId, turnId })
+    }
+    await server.pass(160)
+    expect(server.told).toHaveLength(2)
   })
 
   it('is told to a busy parent at once, or when it is idle', async () => {
@@ -173,7 +209,7 @@ describe('the projection, asked before anybody is told', () => {
     expect(server.t3.watch?.thresholds().every(({ samples }) => samples === 0)).toBe(true)
   })
 
-  it('a message that waited is withdrawn when the turn waits for somebody by then', async () => {
+  it('a message that waited goes on waiting while the turn waits for somebody, and is told when that was not all', async () => {
     const server = await new T3Server({ whenParentBusy: 'idle' }).up()
     server.thread(BOSS, { session: { status: 'running', activeTurnId: 'b' } })
     server.start()
@@ -184,11 +220,91 @@ describe('the projection, asked before anybody is told', () => {
     await server.pass(30)
     expect(server.log.at(-1)).toBe(`113 ${CHILD} turn-1 stale silence`)
     expect(server.told).toEqual([])
-    expect(server.t3.watch?.notifications().channels).toMatchObject([{ pending: 0, dead: 0 }])
+    expect(server.t3.watch?.notifications().channels).toMatchObject([{ pending: 1, dead: 0 }])
+    server.thread(CHILD, { hasPendingUserInput: false })
+    await server.pass(120)
+    expect(server.told).toHaveLength(1)
+  })
+
+  it('a message that waited is withdrawn when the turn is over by then, unless its provider has failed', async () => {
+    for (const [isFailed, told] of [
+      [false, 0],
+      [true, 1],
+    ] as const) {
+      const server = await new T3Server({ whenParentBusy: 'idle' }).up()
+      server.thread(BOSS, { session: { status: 'running', activeTurnId: 'b' } })
+      server.start()
+      server.token()
+      await server.pass(115)
+      if (isFailed) server.canonical('runtime.error', { message: 'gone' })
+      server.thread(CHILD, { latestTurn: { turnId: 'turn-1', state: 'completed' } })
+      server.thread(BOSS, { session: { status: 'ready', activeTurnId: null } })
+      await server.pass(60)
+      expect(server.told).toHaveLength(told)
+      expect(server.t3.watch?.notifications().channels).toMatchObject([{ pending: 0, dead: 0 }])
+    }
+  })
+
+  it('a turn that is to stop, or has sent a message, still runs while its session says so', async () => {
+    for (const state of ['interrupted', 'completed']) {
+      const server = await new T3Server().up()
+      server.start()
+      server.token()
+      server.thread(CHILD, {
+        latestTurn: { turnId: 'turn-1', state },
+        session: { status: 'running', activeTurnId: 'turn-1' },
+      })
+      await server.pass(120)
+      expect(server.log.at(-1)).toBe(`113 ${CHILD} turn-1 stale silence`)
+      expect(server.told).toHaveLength(1)
+    }
+  })
+
+  it('that answers late does not end a turn that has gone on', async () => {
+    let answer: () => void = () => {}
+    const server = await new T3Server().up()
+    server.start()
+    server.token()
+    const shell = { ...server.shells.get(CHILD), latestTurn: { turnId: 'turn-1', state: 'completed' } }
+    await server.pass(89)
+    server.getThreadShell = () => new Promise((resolve) => (answer = () => resolve(shell as never)))
+    await server.pass(3)
+    server.token()
+    answer()
+    await server.pass(2)
+    expect(server.t3.watch?.liveness(CHILD).state).toBe('running')
   })
 })
 
 describe('the session check', () => {
+  it('takes the session that lives for a thread that has several, and nothing from an answer with anything else in it', async () => {
+    const running = { threadId: CHILD, status: 'running', activeTurnId: 'turn-1' }
+    for (const answer of [
+      [running, { threadId: CHILD, status: 'closed' }],
+      [{ threadId: CHILD, status: 'error' }, running],
+      [{ status: 'running' }],
+      [null],
+      {},
+      null,
+    ]) {
+      const server = await new T3Server().up()
+      server.start()
+      server.listSessions = async () => answer as never
+      await server.pass(20)
+      expect(server.log).toEqual([])
+    }
+  })
+
+  it('looks at a turn whose start was not seen, too', async () => {
+    const server = await new T3Server().up()
+    server.sessions.set(CHILD, { threadId: CHILD, status: 'running' })
+    server.canonical('content.delta', { streamKind: 'assistant_text', delta: 'a' })
+    await server.pass(3)
+    server.sessions.delete(CHILD)
+    await server.pass(3)
+    expect(server.log).toEqual([expect.stringMatching(/turn-1 stale provider-dead$/)])
+  })
+
   it('flags a turn whose session is gone, closed or failed at once, even with a tool open', async () => {
     for (const [status, reason] of [
       [undefined, 'provider-dead'],
@@ -265,6 +381,38 @@ describe('the session check', () => {
     server.sessions.set(CHILD, { threadId: CHILD, status: 'running', model: 'gpt-5.6' })
     await server.pass(3)
     expect(server.t3.watch?.liveness(CHILD).turn?.model).toBe('gpt-5.6')
+  })
+})
+
+describe('what taps disagree about', () => {
+  it('a turn goes on by its canonical tokens when its native ones stop coming', async () => {
+    const server = await new T3Server().up()
+    server.start()
+    server.token()
+    for (let i = 0; i < 10; i++) {
+      await server.pass(30)
+      server.canonical('content.delta', { streamKind: 'assistant_text', delta: 'a' })
+    }
+    expect(server.log).toEqual([])
+  })
+
+  it('the native writes alone are counted, whatever comes first', async () => {
+    const server = await new T3Server().up()
+    server.start()
+    for (let i = 0; i < 5; i++) server.token()
+    expect(server.t3.watch?.liveness(CHILD).turn?.eventCount).toBe(5)
+  })
+
+  it('names of types that every object has are no more than unknown ones', async () => {
+    const server = await new T3Server().up()
+    server.start()
+    for (const itemType of ['constructor', '__proto__', 'toString']) {
+      server.canonical('item.completed', { itemType }, { itemId: 'i' })
+      server.canonical('request.opened', { requestType: itemType }, { requestId: itemType })
+      server.canonical('request.resolved', {}, { requestId: itemType })
+    }
+    expect(server.faults).toEqual([])
+    expect(server.t3.watch?.liveness(CHILD).state).toBe('running')
   })
 })
 
@@ -380,6 +528,63 @@ describe('a server that starts again', () => {
     server.thread('b', { latestTurn: { turnId: '1', state: 'completed' } })
     await server.up()
     expect(server.t3.watch?.threads()).toEqual([])
+  })
+
+  it('does not bring back a turn whose end came while the projection was asked', async () => {
+    const server = new T3Server()
+    server.thread(CHILD, { latestTurn: { turnId: 'turn-1', state: 'running' } })
+    const up = server.up()
+    server.canonical('turn.completed', { state: 'completed' })
+    await up
+    await server.pass(100)
+    expect(server.log).toEqual([])
+    expect(server.t3.watch?.threads()).toEqual([])
+  })
+
+  it('is not stopped by a row, a shell or a list that is none', async () => {
+    const server = new T3Server()
+    server.rows = [null, 7, { id: 'x', payload: '{' }]
+    server.shells.set('broken', null as never)
+    server.thread(CHILD, { latestTurn: { turnId: 'turn-1', state: 'running' } })
+    await server.up()
+    expect(server.t3.watch?.liveness(CHILD).state).toBe('running')
+  })
+
+  it('learns from many rows in pieces, between which the host goes on', async () => {
+    const server = new T3Server()
+    server.rows = Array.from({ length: 20_000 }, (_, i) => ({
+      id: `r${i}`,
+      payload: {
+        provider: 'p',
+        model: `m${i % 7}`,
+        outcome: 'completed',
+        timeToFirstTokenMs: 1,
+        maxGapMs: 1,
+        turnwatch: { v: 1, firstTokenMs: 1 },
+      },
+    }))
+    let turns = 0
+    let isUp = false
+    const count = () => {
+      turns++
+      if (!isUp) setImmediate(count)
+    }
+    setImmediate(count)
+    await server.up()
+    isUp = true
+    expect(turns).toBeGreaterThan(10)
+    expect(server.t3.watch?.thresholds().some(({ samples }) => samples > 2000)).toBe(true)
+  })
+
+  it('begins nothing any more once it was stopped', async () => {
+    const server = await new T3Server().up()
+    await server.t3.stop()
+    await server.up()
+    server.start()
+    server.token()
+    await server.pass(120)
+    expect([server.log, server.told, server.listed]).toEqual([[], [], 0])
+    await server.t3.stop()
   })
 
   it('works without each of its services, and says what failed', async () => {

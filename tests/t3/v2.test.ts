@@ -244,6 +244,23 @@ describe('an attempt on the second engine', () => {
     expect(server.log).toEqual([`0 ${CHILD} attempt-1 aborted`, `0 ${CHILD} attempt-2 aborted`])
   })
 
+  it('is not brought back by a late event of the one before', async () => {
+    for (const hooked of [true, false]) {
+      const server = await new Server().up()
+      const next = { ...attempt, attemptId: 'attempt-2', attemptOrdinal: 2 }
+      const turn = (id: string, attemptId: string) =>
+        server.turn('running', { id, runAttemptId: attemptId, ordinal: 1 })
+      if (hooked) server.t3.beginAttempt(attempt)
+      turn('turn-1', 'attempt-1')
+      if (hooked) server.t3.beginAttempt(next)
+      turn('turn-2', 'attempt-2')
+      turn('turn-1', 'attempt-1')
+      expect(server.liveness?.turn?.turnId).toBe('attempt-2')
+      server.message('Hello')
+      expect(server.liveness?.phase).toBe('mid-stream')
+    }
+  })
+
   it('may have several provider turns, each a turn of its own, whose order never goes back', async () => {
     const server = await begun()
     server.turn('completed')
@@ -337,6 +354,9 @@ describe('a server of the second engine that starts again', () => {
     ]) {
       server.t3.ingested(input, [{}])
     }
+    server.t3.beginAttempt(null as never)
+    server.t3.endAttempt(null as never, undefined as never, 7 as never)
+    for (const type of ['constructor', '__proto__']) server.item(type, 'running')
     expect(server.liveness?.state).toBe('running')
   })
 })

@@ -143,8 +143,14 @@ describe('tools and ends', () => {
       {
         0: () => server.start(),
         5: () => server.start({ turnId: 'turn-2' }),
-        10: () => server.complete(),
-        11: () => server.canonical('turn.aborted', { reason: 'stop' }),
+        10: () => {
+          server.native('turn/completed')
+          server.complete()
+        },
+        11: () => {
+          server.native('turn/completed')
+          server.canonical('turn.aborted', { reason: 'stop' })
+        },
         20: () => server.canonical('turn.plan.updated', { plan: [] }, { turnId: undefined }),
       },
       180,
