@@ -50,6 +50,11 @@ export function toolStart(update: Raw): ToolStart[] | undefined {
   return id === undefined ? undefined : [{ id, name: text(update.kind) ?? text(update.title) }]
 }
 
+/** The tool call that a request of the agent is about; undefined where it names none. */
+export function callOf({ toolCall, toolCallId }: Raw): string | undefined {
+  return text(isRaw(toolCall) ? toolCall.toolCallId : toolCallId)
+}
+
 /** The model that a session's settings name; agents older than the settings have a field of its own. */
 export function modelIn(named: Raw): string | undefined {
   const options = Array.isArray(named.configOptions) ? named.configOptions.filter(isRaw) : []

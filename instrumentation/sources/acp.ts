@@ -6,8 +6,19 @@
 import { dropOldest } from '../drop-oldest.ts'
 import { UNKNOWN } from '../events.ts'
 import { acpEvents } from './acp-events.ts'
-import { answerKey, modelIn, outputStream, paramsOf, requestId, resultOf, toolStart, updateOf } from './acp-messages.ts'
+import {
+  answerKey,
+  callOf,
+  modelIn,
+  outputStream,
+  paramsOf,
+  requestId,
+  resultOf,
+  toolStart,
+  updateOf,
+} from './acp-messages.ts'
 import { AcpSession, type AcpSessionDefaults, AcpTurnIds } from './acp-session.ts'
+import { AcpUnnamedEnds, type NamedEnd } from './acp-unnamed-ends.ts'
 import { type Classified, Classifier, isRaw, type Raw, text } from './classifier.ts'
 import { type Direction, type Emit, plainEvents, type Source, type SourceOptions, ThreadIds } from './source.ts'
 
@@ -53,6 +64,8 @@ interface Asked {
   readonly session: AcpSession
   readonly turn: string | undefined
   readonly end: 'tool.ended' | 'wait.ended'
+  /** The tool call that it is about. */
+  readonly call: string | undefined
 }
 
 export class AcpSource implements Source {
@@ -66,6 +79,7 @@ export class AcpSource implements Source {
   /** By request id, and those of the two sides are independent. */
   readonly #asking = new Map<string, Asking>()
   readonly #asked = new Map<string, Asked>()
+  readonly #unnamedEnds = new AcpUnnamedEnds()
   #seesOurSide = false
   #isVersion2 = false
 
@@ -148,7 +162,39 @@ export class AcpSource implements Source {
     if (found.key === 'response:client-request') return this.#weAnswered(id, emit)
     if (this.#seesOurSide || found.class === 'neutral') return
     const running = [...this.#sessions.values()].filter((session) => session.running)
-    if (running.length === 1) running[0]?.end(undefined, found, raw.error, emit)
+    const [first, ...others] = running
+    if (first !== undefined && others.length === 0) {
+      this.#answerAll(first, undefined, emit)
+      first.end(undefined, found, raw.error, emit)
+      // Any request of ours may fail, but only a prompt ends for a reason.
+    } else if (found.class === 'terminal-ok') this.#endAll(this.#unnamedEnds.add(found, running), emit)
+  }
+
+  /** A session goes on, with a tool call or, where none is given, with output. */
+  #goesOn(session: AcpSession, call: string | undefined, emit: Emit): void {
+    if (this.#seesOurSide) return
+    this.#endAll(this.#unnamedEnds.isNot(session), emit)
+    this.#answerAll(session, call, emit)
+  }
+
+  #endAll(ends: readonly NamedEnd[], emit: Emit): void {
+    for (const { session, found } of ends) {
+      this.#answerAll(session, undefined, emit)
+      if (session.running) session.end(undefined, found, undefined, emit)
+    }
+  }
+
+  /**
+   * Where our side is not visible, what a session does shows that its requests were answered. A tool that runs beside a
+   * question about another one says nothing of that question.
+   */
+  #answerAll(session: AcpSession, call: string | undefined, emit: Emit): void {
+    for (const [id, asked] of this.#asked) {
+      if (asked.session !== session) continue
+      if (call !== undefined && asked.call !== undefined && asked.call !== call) continue
+      this.#asked.delete(id)
+      session.send({ kind: asked.end, id }, emit, asked.turn)
+    }
   }
 
   #received(method: string, raw: Raw, emit: Emit): void {
@@ -173,6 +219,7 @@ export class AcpSource implements Source {
       const stream = outputStream(update, found)
       if (stream === undefined) return session.send({ kind: 'side', what }, emit)
       session.worked(emit)
+      this.#goesOn(session, undefined, emit)
       emit(session.thread, session.tokens[stream])
     } else this.#other(session, update, raw, found, emit)
   }
@@ -180,12 +227,14 @@ export class AcpSource implements Source {
   #other(session: AcpSession, update: Raw, raw: Raw, found: Classified, emit: Emit): void {
     const call = text(update.toolCallId)
     if (found.class === 'tool-start') session.worked(emit)
+    const isCallAtWork = (found.class === 'tool-start' && update.status === 'in_progress') || found.class === 'tool-end'
+    if (call !== undefined && isCallAtWork) this.#goesOn(session, call, emit)
     if (call !== undefined && found.class === 'wait-start') session.pause(call)
     else if (call !== undefined && found.class !== 'neutral') session.resume(call, emit)
     const id = found.id === 'id' ? requestId(raw) : undefined
     if (id !== undefined) {
       const end = found.class === 'tool-start' ? 'tool.ended' : 'wait.ended'
-      remember(this.#asked, id, { session, turn: session.turn, end })
+      remember(this.#asked, id, { session, turn: session.turn, end, call: callOf(paramsOf(raw)) })
     }
     for (const event of plainEvents(raw, found, this.#wallMs(), toolStart(update))) session.send(event, emit)
     if (update.sessionUpdate === 'subagent_update') this.#subAgent(session, update, emit)

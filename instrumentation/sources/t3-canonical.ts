@@ -5,7 +5,7 @@
 
 import { dropOldest } from '../drop-oldest.ts'
 import { type TurnEvent, UNKNOWN, type WaitReason } from '../events.ts'
-import { type Classified, Classifier, isRaw, type Raw, text } from './classifier.ts'
+import { type Classified, Classifier, entry, isRaw, type Raw, text } from './classifier.ts'
 import {
   type Direction,
   type Emit,
@@ -74,9 +74,9 @@ interface Thread {
   tokens: Readonly<Record<keyof typeof TOKEN, TurnEvent>>
   /** The compaction that is open. */
   compaction: string | undefined
-  /** The tasks that are open. */
-  readonly tasks: Set<string>
-  /** Whether the model speaks beside them: they do not explain its silence then. */
+  /** The tasks that are open, and how the model waits for them. */
+  readonly tasks: Map<string, WaitReason>
+  /** Whether the model is called beside them: they do not explain its silence then. */
   isCalling: boolean
   /** The last turns that ended, whose late events start nothing. */
   ended: readonly string[]
@@ -102,9 +102,12 @@ export class T3CanonicalSource implements Source {
     return this.#threads.get(threadId)?.turn
   }
 
-  /** A turn that the host knows to run, though its start was not seen. */
-  resume(threadId: string, turn: string): void {
-    this.#begin(this.#thread(threadId), turn)
+  /** A turn that the host knows to run, though its start was not seen. False where its end was. */
+  resume(threadId: string, turn: string): boolean {
+    const thread = this.#thread(threadId)
+    if (thread.ended.includes(turn) || thread.overtaken.includes(turn)) return false
+    if (thread.turn !== turn) this.#begin(thread, turn)
+    return true
   }
 
   read(raw: unknown, emit: Emit, direction: Direction = 'in'): void {
@@ -136,10 +139,11 @@ export class T3CanonicalSource implements Source {
         if (found.key === 'task.updated' && TASK_OVER.has(payload.status)) {
           return this.#wait(raw, payload, { ...found, class: 'wait-end' }, thread, send)
         }
-        return this.#content(raw, payload, found, thread, turn, threadId, emit)
+        return this.#content(raw, payload, found, thread, turn, send)
       case 'tool-start':
       case 'tool-end':
         for (const event of toolEvents(raw, payload, found)) send(event)
+        if (isToolResult(found) && turn === (thread.turn ?? undefined)) this.#callsAgain(thread, send)
         return
       case 'wait-start':
       case 'wait-end':
@@ -175,11 +179,11 @@ export class T3CanonicalSource implements Source {
         thread.compaction = undefined
         return true
       case 'retrying':
-        send(
-          state.until === undefined
-            ? { kind: 'attempt.started' }
-            : { kind: 'wait.started', id: RETRY, reason: 'retry', until: state.until },
-        )
+        if (state.until === undefined) {
+          // The call that a new attempt replaces is over.
+          thread.isCalling = false
+          send({ kind: 'attempt.started' })
+        } else send({ kind: 'wait.started', id: RETRY, reason: 'retry', until: state.until })
         return true
       default:
         state satisfies never
@@ -194,13 +198,13 @@ export class T3CanonicalSource implements Source {
         turn: undefined,
         tokens: TOKEN,
         compaction: undefined,
-        tasks: new Set(),
+        tasks: new Map(),
         isCalling: false,
         ended: [],
         overtaken: [],
       }
       this.#threads.set(threadId, thread)
-      dropOldest(this.#threads, MAX_THREADS)
+      dropOldest(this.#threads, MAX_THREADS, ({ turn }) => turn !== undefined)
     }
     return thread
   }
@@ -234,43 +238,59 @@ export class T3CanonicalSource implements Source {
     found: Classified,
     thread: Thread,
     turn: string | undefined,
-    threadId: string,
-    emit: Emit,
+    send: (event: TurnEvent) => void,
   ): void {
     const stream = streamOf(found, payload)
     const isWhole = found.key === 'item.completed'
-    if (stream === undefined) emit(threadId, withTurn({ kind: 'progress', what: found.key ?? UNKNOWN }, turn))
-    else if (turn === (thread.turn ?? undefined)) {
-      if (thread.tasks.size > 0 && !isWhole) this.#calls(true, thread, turn, threadId, emit)
-      emit(threadId, thread.tokens[stream])
-      if (isWhole) this.#calls(false, thread, turn, threadId, emit)
-    } else emit(threadId, withTurn(TOKEN[stream], turn))
+    const isOfRunning = turn === (thread.turn ?? undefined)
+    if (stream === undefined) send({ kind: 'progress', what: found.key ?? UNKNOWN })
+    else if (isOfRunning) {
+      // A model that speaks has compacted its context, whether the provider says so or not.
+      if (thread.compaction === COMPACTION) this.#providerIs({ is: 'compacted' }, thread, send)
+      if (thread.tasks.size > 0 && !isWhole) this.#calls(true, thread, send)
+      send(thread.tokens[stream])
+      if (isWhole) this.#calls(false, thread, send)
+    } else send(TOKEN[stream])
     if (found.key?.startsWith('item.updated:') && OVER.has(payload.status)) {
-      emit(threadId, withTurn({ kind: 'tool.ended', id: itemId(raw, payload) }, turn))
+      send({ kind: 'tool.ended', id: itemId(raw, payload) })
+      if (isOfRunning) this.#callsAgain(thread, send)
     }
     const task = found.key === 'task.updated' ? text(payload.taskId) : undefined
     if (task !== undefined && (payload.status === 'running' || payload.isBackgrounded === true)) {
-      thread.tasks.add(task)
-      emit(threadId, withTurn({ kind: 'wait.started', id: task, reason: taskReason(payload) }, turn))
+      const reason = taskReason(payload)
+      thread.tasks.set(task, reason)
+      send({ kind: 'wait.started', id: task, reason })
     }
   }
 
-  /** The model begins to speak beside open tasks, or has said all that it began to say. */
-  #calls(calls: boolean, thread: Thread, turn: string | undefined, threadId: string, emit: Emit): void {
+  /** The model is called beside open tasks, or has said all that it began to say. */
+  #calls(calls: boolean, thread: Thread, send: (event: TurnEvent) => void): void {
     if (thread.isCalling === calls) return
     thread.isCalling = calls
-    emit(threadId, withTurn({ kind: 'progress', what: calls ? 'model-call-start' : 'model-call-end' }, turn))
+    send({ kind: 'progress', what: calls ? 'model-call-start' : 'model-call-end' })
+  }
+
+  /** What the model waited for is over. Tasks in the background may last as long as the session: it goes on beside them. */
+  #callsAgain(thread: Thread, send: (event: TurnEvent) => void): void {
+    if (thread.tasks.size === 0) return
+    for (const reason of thread.tasks.values()) if (reason !== 'background') return
+    this.#calls(true, thread, send)
   }
 
   #wait(raw: Raw, payload: Raw, found: Classified, thread: Thread, send: (event: TurnEvent) => void): void {
     const id = (found.id === 'payload.taskId' ? text(payload.taskId) : text(raw[found.id ?? ''])) ?? `${found.kind}`
     if (found.kind === 'compaction') thread.compaction = found.class === 'wait-start' ? id : undefined
     if (found.class === 'wait-end') {
+      const reason = thread.tasks.get(id)
       thread.tasks.delete(id)
-      return send({ kind: 'wait.ended', id })
+      send({ kind: 'wait.ended', id })
+      if (reason === 'subagent') this.#callsAgain(thread, send)
+      return
     }
-    if (found.kind === 'subagent') thread.tasks.add(id)
-    send({ kind: 'wait.started', id, reason: waitReason(payload, found) })
+    const reason = waitReason(payload, found)
+    if (reason === 'subagent') this.#calls(false, thread, send)
+    if (found.kind === 'subagent') thread.tasks.set(id, reason)
+    send({ kind: 'wait.started', id, reason })
   }
 
   #terminal(
@@ -308,8 +328,9 @@ function end(thread: Thread): void {
   thread.turn = undefined
 }
 
+/** Tokens of the running turn name it already: they stay the shared ones. */
 function withTurn(event: TurnEvent, turn: string | undefined): TurnEvent {
-  return turn === undefined ? event : { ...event, turn }
+  return turn === undefined || event.turn === turn ? event : { ...event, turn }
 }
 
 /** Whether what failed is not the turn: a voice channel of the thread, or the mirror of Claude's work folder. */
@@ -323,10 +344,15 @@ function startsTurn({ class: of }: Classified): boolean {
   return of === 'content' || of === 'tool-start' || of === 'wait-start'
 }
 
+/** Whether the model is given what a tool gave: what hooks give goes to their host. */
+function isToolResult({ class: of, kind }: Classified): boolean {
+  return of === 'tool-end' && kind === 'item'
+}
+
 export function streamOf(found: Classified, payload: Raw): keyof typeof TOKEN | undefined {
-  if (found.key?.startsWith('content.delta:')) return STREAMS[text(payload.streamKind) ?? '']
+  if (found.key?.startsWith('content.delta:')) return entry(STREAMS, payload.streamKind)
   if (found.kind === 'token') return 'text'
-  return found.key === 'item.completed' ? TOKEN_ITEMS[text(payload.itemType) ?? ''] : undefined
+  return found.key === 'item.completed' ? entry(TOKEN_ITEMS, payload.itemType) : undefined
 }
 
 function* toolEvents(raw: Raw, payload: Raw, found: Classified): Generator<TurnEvent> {
@@ -348,7 +374,7 @@ function itemId(raw: Raw, payload: Raw): string {
 }
 
 function waitReason(payload: Raw, found: Classified): WaitReason {
-  if (found.kind === 'approval') return REQUEST_REASONS[text(payload.requestType) ?? ''] ?? 'approval'
+  if (found.kind === 'approval') return entry(REQUEST_REASONS, payload.requestType) ?? 'approval'
   if (found.kind === 'subagent') return taskReason(payload)
   return found.kind === 'compaction' ? 'compaction' : 'input'
 }

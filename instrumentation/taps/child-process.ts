@@ -24,8 +24,10 @@ export interface ProcessTapOptions extends TapOptions {
   readonly stdin?: boolean | undefined
 }
 
-/** Signals that ask a process to stop; without a name, `kill()` sends the first. */
-const STOPPING: ReadonlySet<unknown> = new Set(['SIGTERM', 'SIGINT', 'SIGKILL', 'SIGHUP', 'SIGQUIT', 15, 2, 9, 1, 3])
+/** Signals that stop a process; without a name, `kill()` sends the first. */
+const STOPS: ReadonlySet<unknown> = new Set(['SIGTERM', 'SIGKILL', 'SIGHUP', 'SIGQUIT', 15, 9, 1, 3])
+/** The one that stops a process, or only what it does. */
+const INTERRUPTS: ReadonlySet<unknown> = new Set(['SIGINT', 2])
 
 /**
  * Watches the NDJSON on a child's stdout. Nothing is taken from the host and no mode changes: it may read before and
@@ -33,7 +35,8 @@ const STOPPING: ReadonlySet<unknown> = new Set(['SIGTERM', 'SIGINT', 'SIGKILL', 
  * read before is not seen. Returns its undo, which ends turns still open `aborted`.
  *
  * The exit is told after everything that the process wrote: at `close`, or when its pipe has been quiet for half a second
- * after the `exit`. An exit by the host's own `kill()`, abort signal or timeout ends turns `aborted`, as does a host that
+ * after the `exit`. An exit by the host's own `kill()`, abort signal or timeout ends turns `aborted`, however long the
+ * process cleans up first (after a SIGINT, which may be a mere interrupt, only its death by that), as does a host that
  * destroys stdout. With `thread`, a spawn that fails, and an exit with a failure before any turn, are failed turns.
  *
  * While the host leaves a full buffer unread for a second or two, turns wait (`queue`).
@@ -58,7 +61,9 @@ class WatchedProcess {
   readonly #tap: Tap
   readonly #exit: ProcessExit
   readonly #undo: (() => void)[] = []
-  #killedBy: unknown = null
+  /** What the host has sent. */
+  #isStopped = false
+  #isInterrupted = false
 
   constructor(child: WatchableProcess, stdout: Readable, tap: Tap, options: ProcessTapOptions) {
     this.#child = child
@@ -117,8 +122,10 @@ class WatchedProcess {
   }
 
   #killed(sent: boolean, signal: unknown): void {
-    if (!sent || !STOPPING.has(signal)) return
-    this.#killedBy = signal
+    if (!sent) return
+    if (STOPS.has(signal)) this.#isStopped = true
+    else if (INTERRUPTS.has(signal)) this.#isInterrupted = true
+    else return
     this.#tap.interrupted()
   }
 
@@ -134,10 +141,10 @@ class WatchedProcess {
   }
 
   #judged({ code, signal }: Exit): void {
-    // However long it took to die of it.
-    if (signal !== null && signal === this.#killedBy) this.#tap.interrupted()
+    // However long it took to die of it: one that is stopped may clean up first.
+    if (this.#isStopped || (this.#isInterrupted && signal === 'SIGINT')) this.#tap.interrupted()
     const failed = signal !== null || (code !== null && code !== 0)
-    if (failed && !this.#tap.sawTurn && this.#killedBy === null) {
+    if (failed && !this.#tap.sawTurn && !this.#isStopped && !this.#isInterrupted) {
       this.#tap.failed(new Error(`the process exited with ${signal ?? `code ${code}`}`))
     }
     this.#tap.ended({ kind: 'exit', code, signal })

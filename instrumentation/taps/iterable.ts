@@ -14,9 +14,11 @@ type Method = (...args: unknown[]) => unknown
  * the inner for one of the outer, nothing asked for ahead; all methods and fields work, run on the original, and
  * `instanceof` holds. A ReadableStream is watched as `watchReadable` does.
  *
- * With `thread`, a bare API's turn begins at the first `next()`; in further iterations, with its first event. An end without the turn's own is an exit; `return()`,
- * `throw()`, methods that stop a stream, and abort errors end the turn `aborted`; any other rejection is the provider's error. While the
- * consumer asks for nothing for a second or two, the turn waits (`queue`).
+ * With `thread`, a bare API's turn begins at the first `next()`, and ends one of an older stream in that thread; in further
+ * iterations, with its first event. An end without the turn's own is an exit, but for objects of a wire whose failures are
+ * events, and for a stream that told nothing; `return()`, `throw()`, `using`, methods that stop a stream, and abort errors
+ * end the turn `aborted`; any other rejection is the provider's error. While the consumer asks for nothing for a second or
+ * two, the turn waits (`queue`).
  *
  * Watched as well are `tee()` and `toReadableStream()` of the OpenAI and Anthropic SDKs. What an object offers beside its
  * iterator, such as the `data` events of a Node stream, passes unseen.
@@ -35,6 +37,15 @@ export function watchIterable<T extends AsyncIterable<unknown>>(iterable: T, wat
 /** Whether what a method gave is a promise, or stands in for one. */
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}
+
+/** What `using` and its stacks call, which take no proxy for a function. */
+const DISPOSALS: ReadonlySet<PropertyKey> = new Set([Symbol.asyncDispose, Symbol.dispose])
+
+function disposal(apply: (self: unknown, args: unknown[]) => unknown): Method {
+  return function (this: unknown, ...args) {
+    return apply(this, args)
+  }
 }
 
 /** An iterable, and all iterators that it gives. Each of them is a stream of its own, unless the iterable is one itself. */
@@ -73,23 +84,25 @@ class WatchedObject {
 
   #proxyOf(target: object, steps: Steps | null): object {
     const wrapped = new Map<PropertyKey, { method: Method; wrapper: Method }>()
-    const proxy: object = new Proxy(standIn(target), {
-      get: (base, key) => {
+    const wrap = (key: PropertyKey, method: Method): Method => {
+      const known = wrapped.get(key)
+      if (known?.method === method) return known.wrapper
+      const apply = (self: unknown, args: unknown[]): unknown => {
+        if (self !== proxy) return Reflect.apply(method, self, args)
+        const result = this.#call(key, () => Reflect.apply(method, target, args), target, steps)
+        return result === target ? proxy : result
+      }
+      const wrapper = DISPOSALS.has(key)
+        ? disposal(apply)
+        : new Proxy(method, { apply: (_, ...call) => apply(...call) })
+      wrapped.set(key, { method, wrapper })
+      return wrapper
+    }
+    const proxy: object = new Proxy(standIn(target, wrap), {
+      get: (_, key) => {
         // Private fields are known by the object itself, so everything runs on that.
         const value: unknown = Reflect.get(target, key, target)
-        if (typeof value !== 'function' || key === 'constructor' || isFixed(base, key)) return value
-        const known = wrapped.get(key)
-        if (known?.method === value) return known.wrapper
-        const method = value as Method
-        const wrapper = new Proxy(method, {
-          apply: (_, self: unknown, args: unknown[]) => {
-            if (self !== proxy) return Reflect.apply(method, self, args)
-            const result = this.#call(key, () => Reflect.apply(method, target, args), target, steps)
-            return result === target ? proxy : result
-          },
-        })
-        wrapped.set(key, { method, wrapper })
-        return wrapper
+        return typeof value !== 'function' || key === 'constructor' ? value : wrap(key, value as Method)
       },
       set: (_, key, value) => Reflect.set(target, key, value, target),
       has: (_, key) => Reflect.has(target, key),
@@ -110,6 +123,7 @@ class WatchedObject {
         steps?.tap.cancelled()
         return call()
       case Symbol.asyncDispose:
+      case Symbol.dispose:
       case 'abort':
       case 'cancel':
       case 'close':
@@ -188,13 +202,19 @@ class Steps {
 
 /**
  * What a proxy of the object stands on. A proxy may not show another value for a field that can never change, so a frozen
- * object is only inherited from.
+ * object is copied with its methods as the proxy shows them; one with such methods that is not frozen is inherited from.
  */
-function standIn(target: object): object {
-  return Reflect.ownKeys(target).some((key) => isFixed(target, key)) ? Object.create(target) : target
+function standIn(target: object, wrap: (key: PropertyKey, method: Method) => Method): object {
+  const own = Object.getOwnPropertyDescriptors(target) as Record<PropertyKey, PropertyDescriptor>
+  const fixed = Reflect.ownKeys(own).filter((key) => isFixedMethod(key, own[key]))
+  if (fixed.length === 0) return target
+  if (!Object.isFrozen(target)) return Object.create(target)
+  for (const key of fixed) own[key] = { ...own[key], value: wrap(key, own[key]?.value) }
+  return Object.freeze(Object.create(Object.getPrototypeOf(target), own))
 }
 
-function isFixed(target: object, key: PropertyKey): boolean {
-  const own = Reflect.getOwnPropertyDescriptor(target, key)
-  return own !== undefined && own.configurable === false && own.writable === false && typeof own.value === 'function'
+function isFixedMethod(key: PropertyKey, own: PropertyDescriptor | undefined): boolean {
+  return (
+    own?.configurable === false && own.writable === false && typeof own.value === 'function' && key !== 'constructor'
+  )
 }

@@ -16,7 +16,11 @@ export interface JsonEventsListener {
 }
 
 const DONE = '[DONE]'
+/** Bytes that tell whether a text is one of server-sent events. */
+const HEAD_BYTES = 6
+const FIRST_FIELD = /^(?::|(?:data|event|id|retry)(?![^:\r\n]))/
 const BRACE = 0x7b
+const NOTHING = Buffer.alloc(0)
 /** Blanks and the bytes of the byte order mark. */
 const LEADING: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d, 0x0a, 0xef, 0xbb, 0xbf])
 
@@ -30,6 +34,12 @@ export class JsonEvents {
   #decoder: JsonLines | ServerSentEvents | null = null
   /** The first half of a character that a string was cut in. */
   #half = ''
+  /** The beginning of what may be server-sent events, until it tells. */
+  #head: Buffer | null = null
+  #isPlain = false
+  /** Whether the last that came is whole, and there was any. */
+  #isWhole = false
+  #isOver = false
 
   /** Without a format, the first character tells it. */
   constructor(format: TextFormat | null, listener: JsonEventsListener) {
@@ -40,16 +50,30 @@ export class JsonEvents {
   push(chunk: string | NodeJS.ArrayBufferView | ArrayBuffer): void {
     const bytes = typeof chunk === 'string' ? this.#encoded(chunk) : bytesOf(chunk)
     if (this.#decoder === null) {
-      const first = bytes.find((byte) => !LEADING.has(byte))
-      if (first === undefined) return
-      this.#decoder = this.#decoderOf(first === BRACE ? 'ndjson' : 'sse')
-    }
+      const first = bytes.findIndex((byte) => !LEADING.has(byte))
+      if (first === -1) return
+      const format = bytes[first] === BRACE ? 'ndjson' : 'sse'
+      this.#decoder = this.#decoderOf(format)
+      if (format === 'sse') this.#look(bytes.subarray(first), false)
+    } else if (this.#head !== null) this.#look(bytes, false)
     this.#decoder.push(bytes)
   }
 
-  /** The stream is over. */
-  end(): void {
+  /** The stream is over. Returns whether its text was: false where there was none, or the last of it is cut. */
+  end(): boolean {
+    if (this.#head !== null) this.#look(NOTHING, true)
+    this.#isOver = true
     this.#decoder?.end()
+    return this.#isPlain || this.#isWhole
+  }
+
+  /** Text that is neither of lines nor of events is counted once. */
+  #look(bytes: Buffer, isAll: boolean): void {
+    const head = Buffer.concat([this.#head ?? NOTHING, bytes.subarray(0, HEAD_BYTES)])
+    this.#head = isAll || head.length >= HEAD_BYTES ? null : head
+    if (this.#head !== null) return
+    this.#isPlain = !FIRST_FIELD.test(head.toString('latin1'))
+    if (this.#isPlain) this.#listener.onNotJson()
   }
 
   #decoderOf(format: TextFormat): JsonLines | ServerSentEvents {
@@ -61,11 +85,13 @@ export class JsonEvents {
   }
 
   #parse(text: string): void {
+    this.#isWhole = true
     if (text.startsWith(DONE)) return this.#listener.onSentinel(DONE)
     let raw: unknown
     try {
       raw = JSON.parse(text)
     } catch {
+      this.#isWhole = !this.#isOver
       return this.#listener.onNotJson()
     }
     this.#listener.onEvent(raw)

@@ -10,9 +10,10 @@ import { shown, Tap, type TapOptions } from './tap.ts'
  * read ahead, and ends, errors and cancellation passed on. A byte stream stays one, for BYOB readers too; its chunks
  * have the same bytes in a new view.
  *
- * With `thread`, a bare API's turn begins at the first read. An end without the turn's own is an exit; `cancel()` and
- * abort errors end the turn `aborted`; any other error is the provider's. While the consumer reads nothing for a second
- * or two, the turn waits (`queue`).
+ * With `thread`, a bare API's turn begins at the first read, and ends one of an older stream in that thread. An end without
+ * the turn's own is an exit, but for objects of a wire whose failures are events, and for a stream that told nothing;
+ * `cancel()` and abort errors end the turn `aborted`; any other error is the provider's. While the consumer reads nothing
+ * for a second or two, the turn waits (`queue`).
  *
  * Throws TypeError for a source that is none, and for a stream that is locked or was read from.
  */
@@ -64,6 +65,8 @@ class Ending {
   /** Whether a read of the inner is under way. */
   #reading = false
   #innerClosed = false
+  /** Whether the read that is under way may wait for an answer that the inner, closed, does not give. */
+  #mayWait = false
 
   constructor(tap: Tap) {
     this.#tap = tap
@@ -76,6 +79,7 @@ class Ending {
         this.#innerClosed = true
         // The last chunk comes after the news that the inner is closed.
         if (!this.#reading) this.close(controller)
+        else setImmediate(() => this.#mayWait && this.close(controller))
       },
       (error: unknown) => {
         if (isCurrent()) this.#fail(controller, error)
@@ -91,6 +95,16 @@ class Ending {
     this.#reading = false
     if (this.#innerClosed) this.close(controller)
     if (!this.over) this.#tap.holds()
+  }
+
+  /** Reads of the inner that it answers, once closed, only when its source responds; the outer is not to wait for that. */
+  async waiting<T>(answer: Promise<T>): Promise<T> {
+    this.#mayWait = true
+    try {
+      return await answer
+    } finally {
+      this.#mayWait = false
+    }
   }
 
   close(controller: AnyController): void {
@@ -191,7 +205,7 @@ class BytePassage {
   }
 
   async #fill(controller: ReadableByteStreamController, view: Uint8Array): Promise<void> {
-    const { done, value } = await this.#byob(controller).read(view)
+    const { done, value } = await this.#ending.waiting(this.#byob(controller).read(view))
     if (done) this.#ending.close(controller)
     else this.#tap.took(value)
     // Of a stream that is cancelled there is nobody to answer.

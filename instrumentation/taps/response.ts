@@ -30,7 +30,9 @@ export function watchResponse(response: Response, watch: Watcher, options: TapOp
   tap.requested()
   tap.holds()
   const { status, statusText, headers } = response
-  return alike(new Response(tapReadable(body, tap), { status, statusText, headers }), response)
+  const watched = alike(new Response(tapReadable(body, tap), { status, statusText, headers }), response)
+  keepOwn(watched, response)
+  return watched
 }
 
 /** How a content type streams events; null where it does not. */
@@ -46,4 +48,11 @@ function alike(response: Response, other: Response): Response {
   for (const fact of FACTS) Object.defineProperty(response, fact, { value: other[fact], configurable: true })
   const clone = () => alike(Response.prototype.clone.call(response), other)
   return Object.defineProperty(response, 'clone', { value: clone, configurable: true, writable: true })
+}
+
+/** Lets a response have what a client has put on another, such as the id of its request. */
+function keepOwn(response: Response, other: Response): void {
+  for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(other))) {
+    if (!(name in response)) Object.defineProperty(response, name, property)
+  }
 }

@@ -12,10 +12,17 @@ import { isText, JsonEvents, type TextFormat } from './json-events.ts'
 import { type Later, later } from './later.ts'
 import { OpenTurns } from './open-turns.ts'
 import { isOwnEnd, isOwnFailure, type StopSignals } from './own-stop.ts'
+import { leaveThread, takeThread } from './thread-streams.ts'
 
 export interface TapOptions extends Omit<SourceOptions, 'onUnclassified' | 'onUnreadable'> {
   /** The wire format of what passes. */
   readonly source: SourceName
+  /**
+   * The thread's id, instead of the session id on the wire. A thread has one turn at a time: a bare API's stream that
+   * begins in it ends the turn of an older one `aborted`, which is not watched any more. Streams that run side by side
+   * need threads of their own.
+   */
+  readonly thread?: string | undefined
   /** The signal by which the consumer stops the stream: once it is aborted, no end and no failure is the provider's. */
   readonly signal?: AbortSignal | undefined
   /** Runs work after some ms. @default a timer that does not keep the process alive */
@@ -41,6 +48,9 @@ const APIS: ReadonlySet<SourceName> = new Set([
   'ai-sdk-fullstream-v6',
   'ai-sdk-ui-stream',
 ])
+
+/** Wires whose failures are chunks of their own: a stream of whole chunks that just ends is at its end. */
+const CLEAN_ENDS: ReadonlySet<SourceName> = new Set(['ai-sdk-ui-stream'])
 
 /** The provider of a turn that its wire has not begun, as its source says it where the options do not. */
 const PROVIDERS: { readonly [K in SourceName]?: string } = {
@@ -75,6 +85,9 @@ export class Tap {
   readonly #texts: Partial<Record<Direction, JsonEvents>> = {}
   #requested = false
   #over = false
+  /** Whether an event came that is no text, and whether one told the source anything. */
+  #sawEvent = false
+  #understood = false
 
   /** Throws TypeError for a source that is none, and for a watch that is none. */
   constructor(watch: Watcher, options: TapOptions, kind: TapKind = {}) {
@@ -106,7 +119,7 @@ export class Tap {
   requested(): void {
     if (this.#requested) return
     this.#requested = true
-    if (APIS.has(this.#source.name)) this.#start()
+    if (this.#isApi) this.#start()
   }
 
   /** The consumer asks for the next. */
@@ -126,7 +139,10 @@ export class Tap {
     if (this.#over) return
     try {
       if (isText(chunk)) this.#text(direction).push(chunk)
-      else this.#source.read(chunk, this.#emit, direction)
+      else {
+        this.#sawEvent = true
+        this.#source.read(chunk, this.#read, direction)
+      }
     } catch (error) {
       this.#fault(error)
     }
@@ -143,14 +159,21 @@ export class Tap {
     })
   }
 
-  /** The stream is at its end. A turn that it left open has lost its provider. */
-  ended(exit: TurnEvent & { kind: 'exit' } = { kind: 'exit' }): void {
+  /**
+   * The stream is at its end; `exit` where it is that of a process. A turn that it left open has lost its provider, unless
+   * the wire may end so, or the stream told nothing at all: then it is not known to be of this wire.
+   */
+  ended(exit?: TurnEvent & { kind: 'exit' }): void {
     if (this.#over) return
     if (isOwnEnd(this.#signals())) return this.cancelled()
-    this.#safely(() => this.#texts.in?.end())
-    this.#hold.asks()
-    this.#over = true
-    this.#toOpen(exit)
+    let isWhole = this.#sawEvent
+    this.#safely(() => {
+      if (this.#texts.in !== undefined) isWhole = this.#texts.in.end()
+    })
+    const isClean = !this.#understood || (this.#texts.in === undefined && CLEAN_ENDS.has(this.#source.name))
+    this.#close()
+    if (exit === undefined && isWhole && isClean) this.#end('completed')
+    else this.#toOpen(exit ?? { kind: 'exit' })
   }
 
   /** The stream failed. A model's that did before its first event was a turn all the same. */
@@ -164,8 +187,7 @@ export class Tap {
     })
     if (isOwn) return this.cancelled()
     if (!this.#open.any) this.#start()
-    this.#hold.asks()
-    this.#over = true
+    this.#close()
     this.#toOpen({ kind: 'error', message })
     this.#end('error')
   }
@@ -173,8 +195,7 @@ export class Tap {
   /** The consumer wants no more of it. */
   cancelled(): void {
     if (this.#over) return
-    this.#hold.asks()
-    this.#over = true
+    this.#close()
     this.#end('aborted')
   }
 
@@ -195,16 +216,35 @@ export class Tap {
     }
   }
 
+  /** Of what the source makes of an event. */
+  readonly #read: Emit = (thread, event) => {
+    this.#understood = true
+    this.#emit(thread, event)
+  }
+
   #start(): void {
     if (this.#kind.isAgain) return
     const { thread, provider = PROVIDERS[this.#source.name], model, parent } = this.#options
     if (thread === undefined) return
+    if (this.#isApi) takeThread(this.#watch, thread, this)
     this.#emit(thread, {
       kind: 'turn.started',
       ...(provider === undefined ? {} : { provider }),
       ...(model === undefined ? {} : { model }),
       ...(parent === undefined ? {} : { parent }),
     })
+  }
+
+  get #isApi(): boolean {
+    return APIS.has(this.#source.name)
+  }
+
+  /** Nothing that comes now is told any more, and the consumer holds nothing up. */
+  #close(): void {
+    this.#hold.asks()
+    this.#over = true
+    const { thread } = this.#options
+    if (thread !== undefined) leaveThread(this.#watch, thread, this)
   }
 
   #toOpen(event: TurnEvent): void {
@@ -218,9 +258,9 @@ export class Tap {
   #text(direction: Direction): JsonEvents {
     const { name } = this.#source
     this.#texts[direction] ??= new JsonEvents(this.#kind.format ?? null, {
-      onEvent: (raw) => this.#source.read(raw, this.#emit, direction),
+      onEvent: (raw) => this.#source.read(raw, this.#read, direction),
       onSentinel: (text) => {
-        if (isSentinel(name, text)) this.#source.read(text, this.#emit, direction)
+        if (isSentinel(name, text)) this.#source.read(text, this.#read, direction)
       },
       onNotJson: () => this.#safely(() => this.#watch.unclassified(name, 'not JSON')),
       onTooLong: () => this.#fault(new RangeError('an event of more than 64 MiB was passed over')),

@@ -188,6 +188,20 @@ describe('requests of the agent', () => {
     ])
   })
 
+  it('wait for our answer whatever the agent says meanwhile, where our side is visible', () => {
+    const raws = [
+      prompt(1),
+      permission(8),
+      says('x'),
+      update('tool_call_update', { toolCallId: 'c', status: 'failed' }),
+    ]
+    expect(lines(read(NAME, raws)).slice(1)).toEqual([
+      's wait.started id=8 reason=approval turn=prompt-1-lfls',
+      's token stream=text turn=prompt-1-lfls',
+      's tool.ended id=c turn=prompt-1-lfls',
+    ])
+  })
+
   it('an answer that comes after the next prompt ends the wait of its own turn', () => {
     const raws = [prompt(1), permission(8), ended(1), prompt(2), out(answer(8, { outcome: { outcome: 'cancelled' } }))]
     expect(lines(read(NAME, raws)).at(-1)).toBe('s wait.ended id=8 turn=prompt-1-lfls')
@@ -416,6 +430,98 @@ describe('one side alone', () => {
     expect(
       lines(read(NAME, [says('x'), says('y', 'other'), ended(4)])).filter((line) => line.includes('ended')),
     ).toEqual([])
+  })
+
+  it('of two sessions the one that goes on was not answered, so that the other one was', () => {
+    const raws = [says('x'), says('y', 'other'), ended(4, 'max_tokens'), says('z'), ended(5)]
+    expect(lines(read(NAME, raws)).slice(4)).toEqual([
+      'other turn.ended outcome=incomplete',
+      's token stream=text',
+      's turn.ended outcome=completed',
+    ])
+  })
+
+  it('as many answers as sessions end them all, and what they say next begins anew', () => {
+    const raws = [says('x'), says('y', 'other'), ended(4), ended(5), says('z', 'other'), ended(6)]
+    expect(lines(read(NAME, raws)).slice(4)).toEqual([
+      's turn.ended outcome=completed',
+      'other turn.ended outcome=completed',
+      'other turn.started provider=acp',
+      'other token stream=text',
+      'other turn.ended outcome=completed',
+    ])
+  })
+
+  it('of three sessions two answers are known once the third goes on', () => {
+    const raws = [says('x'), says('y', 'b'), says('z', 'c'), ended(4), ended(5), says('y', 'b')]
+    expect(lines(read(NAME, raws)).slice(6)).toEqual([
+      's turn.ended outcome=completed',
+      'c turn.ended outcome=completed',
+      'b token stream=text',
+    ])
+  })
+
+  it('an answer that is known leaves fewer sessions to the next one', () => {
+    const raws = [says('x'), says('y', 'b'), ended(4), says('z', 'c'), ended(5, 'refusal'), says('x')]
+    expect(lines(read(NAME, raws)).slice(6)).toEqual([
+      'b turn.ended outcome=completed',
+      'c turn.ended outcome=incomplete',
+      's token stream=text',
+    ])
+  })
+
+  it('an error that answers one of several sessions’ requests ends none of them', () => {
+    const raws = [says('x'), says('y', 'other'), failure(4, { message: 'no such mode' }), says('z')]
+    expect(lines(read(NAME, raws)).slice(4)).toEqual(['s token stream=text'])
+  })
+
+  it('a question of the agent is answered when its tool runs or the agent speaks, not when another tool ends', () => {
+    const permission = (id: number, call: string) =>
+      ask(id, 'session/request_permission', { toolCall: { toolCallId: call } })
+    const call = (toolCallId: string, status: string) => update('tool_call_update', { toolCallId, status })
+    const raws = [
+      permission(1, 'a'),
+      permission(2, 'b'),
+      says('x', 'other'),
+      call('a', 'pending'),
+      call('b', 'completed'),
+      says('x'),
+      ask(3, 'elicitation/create', { mode: 'form' }),
+      call('a', 'completed'),
+    ]
+    expect(lines(read(NAME, raws)).filter((line) => !line.startsWith('other'))).toEqual([
+      's wait.started id=1 reason=approval',
+      's wait.started id=2 reason=approval',
+      's turn.started provider=acp',
+      's tool.started id=a',
+      's wait.ended id=2',
+      's tool.ended id=b',
+      's wait.ended id=1',
+      's token stream=text',
+      's wait.started id=3 reason=input',
+      's wait.ended id=3',
+      's tool.ended id=a',
+    ])
+  })
+
+  it('a question that is open when the turn ends is over with it', () => {
+    const raws = [says('x'), ask(1, 'session/request_permission'), ended(4, 'cancelled'), says('y')]
+    expect(lines(read(NAME, raws)).slice(2)).toEqual([
+      's wait.started id=1 reason=approval',
+      's wait.ended id=1',
+      's turn.ended outcome=aborted',
+      's turn.started provider=acp',
+      's token stream=text',
+    ])
+  })
+
+  it('a question of a session that is known to have ended is over too', () => {
+    const raws = [says('x'), ask(1, 'session/request_permission'), says('y', 'other'), ended(4), says('z', 'other')]
+    expect(lines(read(NAME, raws)).slice(5)).toEqual([
+      's wait.ended id=1',
+      's turn.ended outcome=completed',
+      'other token stream=text',
+    ])
   })
 
   it('without directions the methods tell who speaks', () => {

@@ -202,6 +202,98 @@ describe('waits', () => {
   })
 })
 
+describe('tasks in the background', () => {
+  const server = event('task.started', { taskId: 'k', taskType: 'local_bash' })
+  const says = event('content.delta', { streamKind: 'assistant_text', delta: 'a' })
+  const said = event('item.completed', { itemType: 'assistant_message' }, { itemId: 'm' })
+  const starts = (itemId: string) => event('item.started', { itemType: 'command_execution' }, { itemId })
+  const ends = (itemId: string) => event('item.completed', { itemType: 'command_execution' }, { itemId })
+
+  it('do not keep the model from going on after each tool, until it has said all that it had to say', () => {
+    const denied = event('item.updated', { itemType: 'file_change', status: 'declined' }, { itemId: 'c' })
+    expect(told(starts('a'), server, ends('a'), says, said, starts('b'), ends('b'), ends('b'), said, denied)).toEqual([
+      't tool.started id=a name=command_execution title=null turn=one',
+      't wait.started id=k reason=background turn=one',
+      't tool.ended id=a turn=one',
+      't progress what=model-call-start turn=one',
+      't token stream=text turn=one',
+      't token stream=text turn=one',
+      't progress what=model-call-end turn=one',
+      't tool.started id=b name=command_execution title=null turn=one',
+      't tool.ended id=b turn=one',
+      't progress what=model-call-start turn=one',
+      't tool.ended id=b turn=one',
+      't token stream=text turn=one',
+      't progress what=model-call-end turn=one',
+      't progress what=item.updated:file_change turn=one',
+      't tool.ended id=c turn=one',
+      't progress what=model-call-start turn=one',
+    ])
+  })
+
+  it('are not alone while a sub-agent works, for which the model waits', () => {
+    const agent = event('task.started', { taskId: 's' })
+    const over = event('task.completed', { taskId: 's', status: 'completed' })
+    expect(told(server, ends('a'), agent, ends('b'), over).slice(2)).toEqual([
+      't progress what=model-call-start turn=one',
+      't progress what=model-call-end turn=one',
+      't wait.started id=s reason=subagent turn=one',
+      't tool.ended id=b turn=one',
+      't wait.ended id=s turn=one',
+      't progress what=model-call-start turn=one',
+    ])
+    const leaves = event('task.updated', { taskId: 's', isBackgrounded: true })
+    expect(told(agent, ends('a'), leaves, ends('b')).slice(-3)).toEqual([
+      't wait.started id=s reason=background turn=one',
+      't tool.ended id=b turn=one',
+      't progress what=model-call-start turn=one',
+    ])
+  })
+
+  it('see no model called by the end of a hook, or of a tool of another turn, or without any task', () => {
+    const hook = event('hook.completed', { hookId: 'h' })
+    const other = event('item.completed', { itemType: 'command_execution' }, { itemId: 'o', turnId: 'zero' })
+    expect(told(ends('a'), server, hook, other)).toEqual([
+      't tool.ended id=a turn=one',
+      't wait.started id=k reason=background turn=one',
+      't tool.ended id=h turn=one',
+      't tool.ended id=o turn=zero',
+    ])
+  })
+
+  it('see the model called anew in a new attempt, once it speaks', () => {
+    const again = event('runtime.error', { message: 'reset', willRetry: true })
+    expect(told(server, says, again, says).slice(1)).toEqual([
+      't progress what=model-call-start turn=one',
+      't token stream=text turn=one',
+      't attempt.started turn=one',
+      't progress what=model-call-start turn=one',
+      't token stream=text turn=one',
+    ])
+  })
+})
+
+describe('compaction that a session tells', () => {
+  const compacts = event('session.state.changed', { state: 'waiting', reason: 'status:compacting' })
+
+  it('is over when the model speaks, and its own end adds nothing then', () => {
+    expect(
+      told(
+        event('turn.started'),
+        compacts,
+        event('task.progress', { taskId: 'k' }),
+        event('content.delta', { streamKind: 'reasoning_text', delta: 'a' }),
+        event('thread.state.changed', { state: 'compacted' }),
+      ).slice(1),
+    ).toEqual([
+      't wait.started id=compaction reason=compaction turn=one',
+      't progress what=task.progress turn=one',
+      't wait.ended id=compaction turn=one',
+      't token stream=reasoning turn=one',
+    ])
+  })
+})
+
 describe('what goes wrong', () => {
   it('an error that the provider tries again is a new attempt, any other a final error without an end', () => {
     expect(
@@ -246,5 +338,12 @@ describe('what goes wrong', () => {
     )
     expect(said.map(({ event: { kind } }) => kind)).toEqual(['turn.started', 'progress', 'side', 'side'])
     expect(unclassified).toEqual(['new.thing', 'new.thing', 'new.ping'])
+  })
+
+  it('tokens of the running turn are one shared object', () => {
+    const says = event('content.delta', { streamKind: 'assistant_text', delta: 'a' })
+    const [, first, second] = read('t3-canonical', [event('turn.started'), says, says])
+    expect(first?.event).toBe(second?.event)
+    expect(Object.isFrozen(first?.event)).toBe(true)
   })
 })

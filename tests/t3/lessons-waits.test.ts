@@ -116,6 +116,27 @@ describe('tasks and sub-agents', () => {
     expect(waits.liveness.state).toBe('waiting')
   })
 
+  // pingdotgg/t3code#4198, #5677
+  it('in the background, such as a server that is started for tests, leave a call of the model to be judged', async () => {
+    const server = await up()
+    const item = (type: string, itemId: string) => () =>
+      server.canonical(type, { itemType: 'command_execution' }, { itemId })
+    const acts = {
+      ...server.begun,
+      2: item('item.started', 'starts'),
+      3: () => server.canonical('task.started', { taskId: 'k', taskType: 'local_bash' }),
+      4: item('item.completed', 'starts'),
+      5: item('item.started', 'tests'),
+      // A tool beside it is a tool, however long it runs.
+      400: item('item.completed', 'tests'),
+    }
+    expect(await server.play(acts, 520)).toEqual([
+      turnIs(491, 'suspect silence'),
+      turnIs(513, 'stale silence'),
+      bossIsTold(513),
+    ])
+  })
+
   // pingdotgg/t3code#5219, #4415, #4378, #4993, #4962, #9391
   it('have gauges of their own, and one that pauses, is killed or is settled at the exit covers nothing', async () => {
     for (const status of ['paused', 'idle', 'killed', 'cancelled', 'failed']) {
@@ -174,6 +195,17 @@ describe('compaction', () => {
         bossIsTold(513),
       ])
     }
+  })
+
+  // pingdotgg/t3code#8808
+  it('whose end is not told is over when the model speaks', async () => {
+    const server = await up()
+    const compacts = () => server.canonical('session.state.changed', { state: 'waiting', reason: 'status:compacting' })
+    expect(await server.play({ ...server.begun, 10: compacts, 200: () => server.token() }, 320)).toEqual([
+      turnIs(291, 'suspect silence'),
+      turnIs(313, 'stale silence'),
+      bossIsTold(313),
+    ])
   })
 
   // pingdotgg/t3code#7714, #8808

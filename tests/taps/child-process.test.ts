@@ -215,6 +215,41 @@ describe('the exit of a process', () => {
     expect(watch.lines.slice(2)).toEqual(['t interrupt.requested', `t exit code=null signal=${signal}`])
   })
 
+  it.each(['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const)(
+    'by itself, after the clean-up that the host’s %s began, follows one however long that took',
+    async (signal) => {
+      const child =
+        run(`process.on('${signal}', () => { say(text); process.stdin.on('data', () => process.exit(143)) });
+        say(init); setInterval(() => {}, 1000)`)
+      watchProcess(child, watch, agent)
+      child.stdout?.resume()
+      await told(claude.started)
+      child.kill(signal)
+      await told(claude.token)
+      child.stdin?.write('done')
+      await closed(child)
+      expect(watch.lines.slice(1)).toEqual([
+        't interrupt.requested',
+        claude.token,
+        't interrupt.requested',
+        't exit code=143 signal=null',
+      ])
+    },
+  )
+
+  it('by itself is no answer to the host’s SIGINT, which may only interrupt it', async () => {
+    const child = run(`process.on('SIGINT', () => { say(text); process.stdin.on('data', () => process.exit(1)) });
+      say(init); setInterval(() => {}, 1000)`)
+    watchProcess(child, watch, agent)
+    child.stdout?.resume()
+    await told(claude.started)
+    child.kill('SIGINT')
+    await told(claude.token)
+    child.stdin?.write('done')
+    await closed(child)
+    expect(watch.lines.slice(1)).toEqual(['t interrupt.requested', claude.token, 't exit code=1 signal=null'])
+  })
+
   it('by the host’s own kill() follows one of each turn, sub-agents’ too', async () => {
     const helper = { ...claude.text, parent_tool_use_id: 'h' }
     const child = run(`say(init, ${JSON.stringify(helper)}); setInterval(() => {}, 1000)`)

@@ -179,6 +179,17 @@ describe('a watched iterable', () => {
     const frozen = Object.freeze({ name: 'x', [Symbol.asyncIterator]: () => messages(...turn) })
     const watched = watchIterable(frozen, watch, agent)
     expect(watched.name).toBe('x')
+    expect([Object.isFrozen(watched), Object.keys(watched)]).toEqual([true, ['name']])
+    expect(watched[Symbol.asyncIterator]).toBe(watched[Symbol.asyncIterator])
+    await read(watched)
+    expect(watch.lines).toEqual(turnLines)
+  })
+
+  it('can be of an object with methods that never change', async () => {
+    const iterable = { name: 'x', [Symbol.asyncIterator]: () => messages(...turn), reset: () => 'reset' }
+    const sealed = Object.defineProperty(iterable, 'reset', { writable: false, configurable: false })
+    const watched = watchIterable(sealed, watch, agent)
+    expect([watched.name, watched.reset()]).toEqual(['x', 'reset'])
     await read(watched)
     expect(watch.lines).toEqual(turnLines)
   })
@@ -301,7 +312,7 @@ describe('the streams of SDKs', () => {
     expect(watch.lines.slice(2)).toEqual(['t error message=overloaded turn=msg', 't turn.ended outcome=error turn=msg'])
   })
 
-  it.each(['close', 'abort', 'cancel', 'destroy', Symbol.asyncDispose])(
+  it.each(['close', 'abort', 'cancel', 'destroy', Symbol.asyncDispose, Symbol.dispose])(
     'stopped by %s() end as aborted',
     async (name) => {
       const inner = Object.assign(messages(...turn), { [name]: () => 'stopped' })
@@ -312,6 +323,53 @@ describe('the streams of SDKs', () => {
       expect(watch.lines).toEqual([claude.started, claude.aborted])
     },
   )
+
+  it.each([
+    [
+      'await using',
+      async (session: AsyncIterator<unknown> & AsyncDisposable) => {
+        await using used = session
+        await used.next()
+      },
+    ],
+    [
+      'using',
+      async (session: AsyncIterator<unknown> & Disposable) => {
+        using used = session
+        await used.next()
+      },
+    ],
+    [
+      'a stack',
+      async (session: AsyncIterator<unknown> & AsyncDisposable) => {
+        const stack = new AsyncDisposableStack()
+        await stack.use(session).next()
+        await stack.disposeAsync()
+      },
+    ],
+  ])('are disposed of by %s, which ends the turn as aborted', async (_, use) => {
+    let disposed = 0
+    class Session {
+      readonly #messages = messages(...turn)
+      next(): Promise<IteratorResult<unknown>> {
+        return this.#messages.next()
+      }
+      [Symbol.asyncIterator](): this {
+        return this
+      }
+      async [Symbol.asyncDispose](): Promise<void> {
+        await this.#messages.return('')
+        disposed++
+      }
+      [Symbol.dispose](): void {
+        void this.#messages.return('')
+        disposed++
+      }
+    }
+    await use(watchIterable(new Session(), watch, agent))
+    expect(disposed).toBe(1)
+    expect(watch.lines).toEqual([claude.started, claude.aborted])
+  })
 
   it('that are interrupted end as the agent says, which is no failure', async () => {
     const stopped = { type: 'result', subtype: 'error_during_execution', session_id: 's', is_error: true }
@@ -328,6 +386,47 @@ describe('the end of an iterable', () => {
   it('without the end of its turn is an exit', async () => {
     await read(watchIterable(messages(claude.init, claude.text), watch, agent))
     expect(watch.lines).toEqual([claude.started, claude.token, claude.exit])
+  })
+
+  it.each([
+    [
+      'chunks of a page’s stream, which may lack their finish',
+      [{ type: 'start' }, { type: 'text-delta', id: '0', delta: 'hi' }],
+    ],
+    ['a page’s data alone', [{ type: 'data-note', data: 1 }]],
+  ])('is one of the turn after %s', async (_, chunks) => {
+    const page = { source: 'ai-sdk-ui-stream', thread: 't' } as const
+    await read(watchIterable(messages(...chunks), watch, page))
+    expect(watch.lines.at(0)).toBe('t turn.started provider=ai-sdk')
+    expect(watch.lines.at(-1)).toBe('t turn.ended outcome=completed')
+    expect(watch.lines.join()).not.toContain('exit')
+  })
+
+  it.each([
+    ['an exit where they lack their finish', '', 't exit'],
+    ['one of the turn where their end mark came', 'data: [DONE]\n\n', 't turn.ended outcome=completed'],
+  ])('that sends a page’s chunks as text is %s', async (_, mark, line) => {
+    const chunks = sse([{ type: 'start' }, { type: 'text-delta', id: '0', delta: 'hi' }])
+    await read(watchIterable(messages(chunks, mark), watch, { source: 'ai-sdk-ui-stream', thread: 't' }))
+    expect(watch.lines.slice(-2)).toEqual(['t token stream=text', line])
+  })
+
+  it.each([
+    ['plain text', ['Hello', ', world.'], ['anthropic-messages: not JSON']],
+    ['JSON of another kind', ['{"answer":', '42}'], ['anthropic-messages: no type']],
+    ['values that are no events', [1, 2], ['anthropic-messages: number', 'anthropic-messages: number']],
+  ])('that told nothing is one of the turn: %s', async (_, chunks, faults) => {
+    expect(await read(watchIterable(messages(...chunks), watch, model))).toEqual(chunks)
+    expect(watch.lines).toEqual([api.requested, 't turn.ended outcome=completed'])
+    expect(watch.faults).toEqual(faults)
+  })
+
+  it.each([
+    ['nothing came', []],
+    ['its first event was cut', ['data: {"type":"mess']],
+  ])('is an exit where %s', async (_, chunks) => {
+    await read(watchIterable(messages(...chunks), watch, model))
+    expect(watch.lines).toEqual([api.requested, 't exit'])
   })
 
   it('after the end of its turn is none', async () => {

@@ -15,6 +15,12 @@ function eventsOf(format: TextFormat | null, ...chunks: readonly (string | NodeJ
   return found
 }
 
+const endsWhole = (text: string, format: TextFormat | null = null): boolean => {
+  const events = new JsonEvents(format, { onEvent() {}, onSentinel() {}, onNotJson() {}, onTooLong() {} })
+  for (const character of text) events.push(character)
+  return events.end()
+}
+
 describe('raw events', () => {
   it.each([
     ['of lines', '{"a":1}\n{"b":"é 🙂"}\r\nlog\n[1]\n{"c":3}', [{ a: 1 }, { b: 'é 🙂' }, { c: 3 }]],
@@ -56,6 +62,35 @@ describe('raw events', () => {
   it('that are no JSON are counted', () => {
     expect(eventsOf(null, 'data: {"a":\n\ndata: {"b":1}\n\n')).toEqual(['not JSON', { b: 1 }])
     expect(eventsOf(null, '{"a":\n{"b":1}\n{"c"')).toEqual(['not JSON', { b: 1 }, 'not JSON'])
+  })
+
+  it('are told from plain text, which is counted once', () => {
+    const plain = ['Hello, world.', 'Hi', '# Title\n\ndata\n\ntext', '0:"part"\n', '<p>', 'identity', 'events: none']
+    for (const text of plain) {
+      expect([text, eventsOf(null, text), eventsOf(null, ...text)]).toEqual([text, ['not JSON'], ['not JSON']])
+    }
+    const fields = [':', ': x\n', 'id\n', 'id: 1\n', 'event: ping\n', 'event:x\n', 'retry: 5\n', '\ufeffdata\n']
+    for (const text of fields) expect([text, eventsOf(null, text).includes('not JSON')]).toEqual([text, false])
+  })
+
+  it.each([
+    ['plain text', 'Hello, world.'],
+    ['text of lines', '{"a":1}\n{"b":2}'],
+    ['text of lines that are no JSON', '{\n  "a": 1\n}'],
+    ['text of server-sent events', 'event: a\ndata: {"a":1}\n\n'],
+    ['text of server-sent events that are no JSON', 'data: hello\n\n'],
+  ])('that end have ended whole: %s', (_, text) => {
+    expect(endsWhole(text)).toBe(true)
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['blanks', '\n\n'],
+    ['a line', '{"a":1}\n{"b":'],
+    ['data', 'data: {"a":1}\n\ndata: {"b'],
+    ['a field without data', 'event: a'],
+  ])('that are cut have not: within %s', (_, text) => {
+    expect(endsWhole(text)).toBe(false)
   })
 
   it('have an end mark, and comments', () => {

@@ -267,6 +267,35 @@ describe('a watched byte stream', () => {
     expect(value).toEqual(bytes.subarray(0, 16))
   })
 
+  it('that closes within an element fails the reader as the inner would, with or without its last answer', async () => {
+    for (const responds of [true, false]) {
+      const closing = () => {
+        const parts = [new Uint8Array([1, 2, 3])]
+        return new ReadableStream({
+          type: 'bytes',
+          pull(controller) {
+            const part = parts.shift()
+            if (part !== undefined) return controller.enqueue(part)
+            controller.close()
+            if (responds) controller.byobRequest?.respond(0)
+          },
+        })
+      }
+      for (const stream of [closing(), watchReadable(closing(), watch, model)]) {
+        const reader = stream.getReader({ mode: 'byob' })
+        expect(await reader.read(new Uint16Array(2))).toEqual({ done: false, value: new Uint16Array([513]) })
+        await expect(reader.read(new Uint16Array(2))).rejects.toThrow(TypeError)
+        await expect(reader.read(new Uint16Array(2))).rejects.toThrow(TypeError)
+      }
+    }
+    expect(watch.lines).toEqual([
+      api.requested,
+      't turn.ended outcome=completed',
+      api.requested,
+      't turn.ended outcome=completed',
+    ])
+  })
+
   it('passes on errors and cancellation to and from both kinds of reader', async () => {
     const error = new Error('reset')
     for (const mode of ['byob', undefined] as const) {

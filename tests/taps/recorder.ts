@@ -24,9 +24,12 @@ export class Recorder implements Watcher {
 
   /** Every event but side ones, in order. */
   get lines(): string[] {
-    return lines(this.#said)
+    return lines(this.#said).map(undated)
   }
 }
+
+/** A line without the time at which a connection was made, which is part of the ids of its turns. */
+export const undated = (line: string): string => line.replace(/\b(msg|next|c)-\w+/, '$1')
 
 /** Timers for who is given `later`. */
 export class HandTimers {

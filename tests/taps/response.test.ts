@@ -50,6 +50,14 @@ describe('a watched response', () => {
     expect((await watched.blob()).type).toBe((await new Response('', events).blob()).type)
   })
 
+  it('has what a client has put on the original, but for ways to read that', async () => {
+    const fetched = Object.assign(new Response(sse(answer), events), { requestId: 'req', text: async () => 'stale' })
+    const watched = watchResponse(fetched, watch, model)
+    expect(Reflect.get(watched, 'requestId')).toBe('req')
+    expect(Object.keys(watched)).toEqual(['requestId'])
+    expect(await watched.text()).toBe(sse(answer))
+  })
+
   it('gives clones that can be read apart, and each event is told once', async () => {
     const watched = watchResponse(new Response(sse(answer), events), watch, model)
     const clone = watched.clone()

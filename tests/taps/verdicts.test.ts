@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { watchIterable } from '../../instrumentation/sources/index.ts'
 import { WatchedHost } from '../detector/watched-host.ts'
-import { answer, api } from './recorder.ts'
+import { answer, api, undated } from './recorder.ts'
 
 /** A stream that gives an answer's events when it is told to. */
 function watchedAnswer(host: WatchedHost) {
@@ -51,7 +51,7 @@ describe('a watched stream', () => {
       stream.give()
       await step
     }
-    expect(host.log).toEqual(['3000 msg completed'])
+    expect(host.log.map(undated)).toEqual(['3000 msg completed'])
     expect(host.ended.map(({ stats }) => [stats.provider, stats.model, stats.timeToFirstTokenMs])).toEqual([
       ['anthropic', 'm', 2000],
     ])
@@ -70,6 +70,38 @@ describe('a watched stream', () => {
     expect([host.log, host.state()]).toEqual([[], 'waiting'])
     void stream.next()
     host.run(60 * minutes)
-    expect(host.log).toEqual([`${30 * minutes + 91_000} msg suspect`, `${30 * minutes + 113_000} msg stale silence`])
+    expect(host.log.map(undated)).toEqual([
+      `${30 * minutes + 91_000} msg suspect`,
+      `${30 * minutes + 113_000} msg stale silence`,
+    ])
+  })
+
+  it('is flagged for its own silence alone when an older one in its thread is cut late', async () => {
+    const host = new WatchedHost()
+    const cut = Promise.withResolvers<void>()
+    async function* hanging() {
+      await cut.promise
+      yield* []
+    }
+    const options = {
+      source: api.source,
+      thread: 't',
+      later: (ms: number, work: () => void) => host.host.after(ms, work),
+    }
+    const old = watchIterable(hanging(), host.watch, options).next()
+    host.run(20_000)
+    const young = watchedAnswer(host)
+    const step = young.next()
+    cut.resolve()
+    await old
+    young.give()
+    await step
+    void young.next()
+    host.run(10 * minutes)
+    expect(host.log.map(undated).map((line) => line.replace(/ \S+ aborted/, ' old aborted'))).toEqual([
+      '20000 old aborted',
+      '141000 msg suspect',
+      '171000 msg stale silence',
+    ])
   })
 })
