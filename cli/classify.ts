@@ -33,8 +33,12 @@ function classifyLine(name: SourceName, line: string) {
   }
 }
 
-/** The raw event of a line. Of a chat stream the line may be one of its server-sent events. */
+/** Streams whose lines may come as those of server-sent events. */
+const EVENT_STREAMS: ReadonlySet<SourceName> = new Set<SourceName>(['openai-chat-chunk', 'ai-sdk-ui-stream'])
+
+/** The raw event of a line; undefined for one that only parts server-sent events. */
 function eventIn(name: SourceName, line: string): unknown {
-  const data = name === 'openai-chat-chunk' ? line.replace(/^data:/, '').trim() : line
-  return isSentinel(name, data) ? data : JSON.parse(data)
+  if (!EVENT_STREAMS.has(name)) return JSON.parse(line)
+  const data = line.replace(/^data:/, '').trim()
+  return data === '' ? undefined : isSentinel(name, data) ? data : JSON.parse(data)
 }

@@ -1,10 +1,19 @@
 /** The stream of Anthropic's Messages API: each response is a turn. */
 
+import { dropOldest } from '../drop-oldest.ts'
 import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
 import { anthropicMessagesEvents } from './anthropic-messages-events.ts'
-import { type Classified, Classifier, isRaw, type Raw, text } from './classifier.ts'
+import { type Classified, Classifier, isNonEmpty, isRaw, type Raw, text } from './classifier.ts'
 import { ResponseTurns } from './response-turn.ts'
-import { type Direction, type Emit, type Source, type SourceOptions, streamOfKind, unknownEvent } from './source.ts'
+import {
+  type Direction,
+  type Emit,
+  NO_TYPE,
+  type Source,
+  type SourceOptions,
+  streamOfKind,
+  unknownEvent,
+} from './source.ts'
 import { toolEnded, toolStarted } from './tool-events.ts'
 
 const NAME = 'anthropic-messages'
@@ -18,12 +27,21 @@ export const anthropicMessagesClassifier = new Classifier(anthropicMessagesEvent
 /** Reasons to stop that leave the answer unfinished. */
 const CUT_SHORT: ReadonlySet<unknown> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
 
+/** Id of the wait for a compaction. */
+const COMPACTION = 'compaction'
+
+/** Hosted tools remembered whose call the model still writes. */
+const MAX_CALLS = 1000
+
 export class AnthropicMessagesSource implements Source {
   readonly name = NAME
   readonly #onUnclassified: SourceOptions['onUnclassified']
   readonly #turns: ResponseTurns
   #cutShort = false
   #usage: Usage | undefined
+  /** Starts of hosted tools by their block's place: until that is whole, the silence is the model's. */
+  readonly #calls = new Map<unknown, TurnEvent>()
+  #compacting = false
 
   constructor(options: SourceOptions = {}) {
     this.#onUnclassified = options.onUnclassified
@@ -33,8 +51,9 @@ export class AnthropicMessagesSource implements Source {
   read(raw: unknown, emit: Emit, direction: Direction = 'in'): void {
     if (!isRaw(raw) || direction === 'out') return
     const type = text(raw.type)
-    if (type === undefined) return
-    const found = anthropicMessagesClassifier.classify(raw)
+    if (type === undefined) return this.#onUnclassified?.(NAME, NO_TYPE)
+    const found = substance(raw, anthropicMessagesClassifier.classify(raw))
+    if (this.#compacting && type.startsWith('content_block_')) this.#endCompaction(emit)
     switch (found.class) {
       case 'turn-start':
         this.#begin(isRaw(raw.message) ? raw.message : {}, emit)
@@ -52,7 +71,7 @@ export class AnthropicMessagesSource implements Source {
   }
 
   #begin(message: Raw, emit: Emit): void {
-    this.#cutShort = false
+    this.#forget()
     this.#usage = updated(undefined, message.usage)
     this.#turns.begin(text(message.id), text(message.model), emit)
   }
@@ -69,30 +88,71 @@ export class AnthropicMessagesSource implements Source {
       this.#usage = updated(this.#usage, raw.usage)
       if (isRaw(raw.delta) && raw.delta.stop_reason != null) this.#cutShort = CUT_SHORT.has(raw.delta.stop_reason)
     }
-    const turn = found.class === 'tool-start' ? this.#turns.open(emit) : this.#turns.current
+    const isCompaction = found.key === 'content_block_start/compaction'
+    const turn = found.class === 'tool-start' || isCompaction ? this.#turns.open(emit) : this.#turns.current
     if (found.key === null) {
       this.#onUnclassified?.(NAME, type)
       emit(turn.thread, turn.of(unknownEvent(type)))
       return
     }
+    if (isCompaction) {
+      this.#compacting = true
+      emit(turn.thread, turn.of({ kind: 'wait.started', id: COMPACTION, reason: 'compaction' }))
+      return
+    }
+    const event = found.key === 'content_block_stop' ? this.#written(raw.index) : undefined
+    emit(turn.thread, turn.of(event ?? this.#block(raw, found, found.key)))
+  }
+
+  #block(raw: Raw, found: Classified, what: string): TurnEvent {
     const block = isRaw(raw.content_block) ? raw.content_block : {}
-    emit(turn.thread, turn.of(blockEvent(block, found, found.key)))
+    if (found.class === 'tool-start') {
+      this.#calls.set(raw.index, toolStarted(block.id, block.name, what))
+      dropOldest(this.#calls, MAX_CALLS)
+      return { kind: 'progress', what }
+    }
+    // The result of a tool that the table does not know yet ends it too.
+    if (found.class === 'tool-end' || text(block.tool_use_id) !== undefined) return toolEnded(block.tool_use_id, what)
+    return { kind: 'side', what }
+  }
+
+  /** The start of the tool whose call is whole; undefined where the block was no call. */
+  #written(place: unknown): TurnEvent | undefined {
+    const call = this.#calls.get(place)
+    this.#calls.delete(place)
+    return call
+  }
+
+  #endCompaction(emit: Emit): void {
+    const { current } = this.#turns
+    this.#compacting = false
+    emit(current.thread, current.of({ kind: 'wait.ended', id: COMPACTION }))
   }
 
   #end(raw: Raw, found: Classified, emit: Emit): void {
     const turn = this.#turns.current
     if (found.class === 'terminal-error') turn.fail(errorMessage(raw), this.#usage, emit)
     else turn.end(this.#cutShort ? 'incomplete' : 'completed', this.#usage, emit)
+    this.#forget()
+  }
+
+  #forget(): void {
     this.#cutShort = false
     this.#usage = undefined
+    this.#calls.clear()
+    this.#compacting = false
   }
 }
 
-function blockEvent(block: Raw, found: Classified, what: string): TurnEvent {
-  if (found.class === 'tool-start') return toolStarted(block.id, block.name, what)
-  // The result of a tool that the table does not know yet ends it too.
-  if (found.class === 'tool-end' || text(block.tool_use_id) !== undefined) return toolEnded(block.tool_use_id, what)
-  return { kind: 'side', what }
+/** Deltas with nothing in them say nothing. */
+function substance(raw: Raw, found: Classified): Classified {
+  const delta = isRaw(raw.delta) ? raw.delta : {}
+  const isEmpty =
+    (found.key === 'content_block_delta/compaction_delta' &&
+      !isNonEmpty(delta.content) &&
+      !isNonEmpty(delta.encrypted_content)) ||
+    (found.key === 'content_block_delta/signature_delta' && delta.signature === '')
+  return isEmpty ? { key: found.key, class: 'neutral' } : found
 }
 
 /** Later counts of a response replace earlier ones; those that are null stay. */

@@ -38,6 +38,8 @@ interface Thread {
   parent?: string | undefined
   turn?: string | undefined
   usage?: Usage | undefined
+  /** Tokens of all its model calls, as the wire last counted them. */
+  total?: number
 }
 
 /** Threads, and open requests, remembered on one connection. */
@@ -194,9 +196,13 @@ export function toolStart(message: Raw) {
   return id === undefined ? undefined : [{ id, name: text(item.type) }]
 }
 
-/** The wire gives each model call's own usage beside the thread's total. */
+/** The wire gives each model call's own usage beside the thread's total; after an attempt that failed it repeats both. */
 function addUsage(thread: Thread, tokenUsage: unknown): void {
-  const last = isRaw(tokenUsage) && isRaw(tokenUsage.last) ? tokenUsage.last : {}
+  if (!isRaw(tokenUsage)) return
+  const total = isRaw(tokenUsage.total) ? number(tokenUsage.total.totalTokens) : 0
+  if (total > 0 && total === thread.total) return
+  thread.total = total
+  const last = isRaw(tokenUsage.last) ? tokenUsage.last : {}
   const cached = number(last.cachedInputTokens)
   thread.usage = {
     inputTokens: (thread.usage?.inputTokens ?? 0) + Math.max(0, number(last.inputTokens) - cached),

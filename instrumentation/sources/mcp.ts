@@ -7,9 +7,11 @@ import { dropOldest } from '../drop-oldest.ts'
 import type { Outcome, TurnEvent } from '../events.ts'
 import { type Classified, Classifier, isRaw, type Raw, text } from './classifier.ts'
 import { mcpEvents } from './mcp-events.ts'
+import { ownThread } from './own-thread.ts'
 import {
   type Direction,
   type Emit,
+  NO_TYPE,
   plainEvents,
   type Source,
   type SourceOptions,
@@ -51,8 +53,8 @@ export class McpSource implements Source {
 
   constructor(options: SourceOptions = {}) {
     this.#options = options
-    this.#thread = options.thread ?? NAME
     this.#wallMs = options.wallMs ?? Date.now
+    this.#thread = options.thread ?? ownThread(NAME, this.#wallMs())
   }
 
   read(raw: unknown, emit: Emit, direction: Direction = 'in'): void {
@@ -104,7 +106,11 @@ export class McpSource implements Source {
 
   #answered(raw: Raw, direction: Direction, emit: Emit): void {
     const request = requestId(raw)
-    if (request === undefined) return
+    if (request === undefined) {
+      // An error may answer what could not be read.
+      if (!isRaw(raw.error)) this.#options.onUnclassified?.(NAME, NO_TYPE)
+      return
+    }
     const key = this.#keyOfAnswer(request, direction)
     const result = isRaw(raw.result) ? raw.result : {}
     const open = this.#open.get(key)

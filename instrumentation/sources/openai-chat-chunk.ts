@@ -6,10 +6,10 @@
 import { dropOldest } from '../drop-oldest.ts'
 import { type Outcome, UNKNOWN } from '../events.ts'
 import { type Classified, isRaw, type Raw, text } from './classifier.ts'
-import { choicesOf, contentOf, finishReasonOf, openaiChatChunkClassifier } from './openai-chat-classes.ts'
+import { choicesOf, finishReasonOf, openaiChatChunkClassifier, spokenOf } from './openai-chat-classes.ts'
 import { openaiUsage } from './openai-fields.ts'
 import { type ResponseTurn, ResponseTurns } from './response-turn.ts'
-import { type Direction, type Emit, type Source, type SourceOptions, streamOfKind } from './source.ts'
+import { type Direction, type Emit, RecentSet, type Source, type SourceOptions, streamOfKind } from './source.ts'
 
 export { openaiChatChunkClassifier }
 
@@ -19,10 +19,15 @@ const MAX_COMPLETIONS = 100
 /** Choices remembered of a completion. */
 const MAX_CHOICES = 1000
 
+/** Tool calls remembered of a completion. */
+const MAX_CALLS = 1000
+
 interface Completion {
   readonly turn: ResponseTurn
   /** Choices seen, and whether each is over. */
   readonly choices: Map<unknown, boolean>
+  /** Ids and names of tool calls that were told: again, without arguments, they say nothing. */
+  readonly calls: RecentSet
   outcome: Outcome
   usage: unknown
 }
@@ -52,7 +57,8 @@ export class OpenaiChatChunkSource implements Source {
     if (found.key === 'error') return turn.fail(errorMessage(raw), openaiUsage(completion.usage), emit)
     const choices = choicesOf(raw)
     for (const choice of choices) note(completion, choice)
-    const content = found.class === 'content' ? found : found.key === 'finish_reason' ? contentOf(choices) : undefined
+    const speaks = found.class === 'content' || found.key === 'finish_reason'
+    const content = speaks ? spokenOf(choices, completion.calls) : undefined
     if (content !== undefined) emit(turn.thread, turn.token(streamOfKind(content.kind) ?? 'text'))
     if (found.key === 'finish_reason') finish(completion, raw, emit)
     else if (content === undefined && !isNew) emit(turn.thread, turn.of({ kind: 'side', what: found.key ?? UNKNOWN }))
@@ -70,7 +76,7 @@ export class OpenaiChatChunkSource implements Source {
   #find(chunk: Raw, found: Classified, emit: Emit): boolean {
     const id = text(chunk.id)
     const model = text(chunk.model)
-    const known = id === undefined ? this.#unnamed(chunk, found) : this.#completions.get(id)
+    const known = id === undefined ? this.#unnamed(chunk, found) : this.#named(id, chunk, found)
     if (known !== undefined) {
       this.#latest = known
       if (known.turn.running) known.turn.start(model, emit)
@@ -78,6 +84,7 @@ export class OpenaiChatChunkSource implements Source {
     }
     this.#latest = this.#make(id)
     if (id !== undefined) {
+      this.#completions.delete(id)
       this.#completions.set(id, this.#latest)
       dropOldest(this.#completions, MAX_COMPLETIONS)
     }
@@ -85,18 +92,28 @@ export class OpenaiChatChunkSource implements Source {
     return true
   }
 
+  /** Whose a chunk with an id is; undefined where it begins one. Servers give ids again. */
+  #named(id: string, chunk: Raw, found: Classified): Completion | undefined {
+    const known = this.#completions.get(id)
+    return known?.turn.ended && found.key !== 'finish_reason' && begins(chunk, found) ? undefined : known
+  }
+
   /** Whose a chunk without an id is; undefined where it begins one that has no id. */
   #unnamed(chunk: Raw, found: Classified): Completion | undefined {
     const { turn } = this.#latest
-    const isFree = !turn.begun || (turn.ended && turn.id === undefined)
-    // Usage comes with the role again when all is said.
-    const begins = contentOf(choicesOf(chunk)) !== undefined || (found.class === 'turn-start' && chunk.usage == null)
-    return isFree && begins ? undefined : this.#latest
+    const isFree = !turn.begun || (turn.ended && turn.response === undefined)
+    return isFree && begins(chunk, found) ? undefined : this.#latest
   }
 
   #make(id: string | undefined): Completion {
-    return { turn: this.#turns.make(id), choices: new Map(), outcome: 'completed', usage: undefined }
+    const turn = this.#turns.make(id)
+    return { turn, choices: new Map(), calls: new RecentSet(MAX_CALLS), outcome: 'completed', usage: undefined }
   }
+}
+
+/** Whether a chunk may be the first of a completion. Usage comes with the role again when all is said. */
+function begins(chunk: Raw, found: Classified): boolean {
+  return spokenOf(choicesOf(chunk)) !== undefined || (found.class === 'turn-start' && chunk.usage == null)
 }
 
 /** Keeps what a chunk says of a choice. The worst end of the choices is the turn's. */

@@ -17,7 +17,15 @@ import { t3CanonicalClassifier } from './t3-canonical.ts'
 
 /** The wire format that a raw event looks like; null when it is none that we know. */
 export function recognise(raw: unknown): SourceName | null {
-  if (!isRaw(raw)) return null
+  try {
+    return isRaw(raw) ? ofEvent(raw) : null
+  } catch {
+    // A hostile event may throw from any of its getters.
+    return null
+  }
+}
+
+function ofEvent(raw: Raw): SourceName | null {
   const method = text(raw.method)
   if (method !== undefined) return ofMethod(method, raw)
   if (raw.object === 'chat.completion.chunk') return 'openai-chat-chunk'

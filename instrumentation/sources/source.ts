@@ -32,7 +32,7 @@ export type Emit = (threadId: string, event: TurnEvent) => void
 export type Direction = 'in' | 'out'
 
 export interface SourceOptions {
-  /** The thread's id, instead of the session id on the wire. */
+  /** The thread's id, instead of the session id on the wire. Without it, a connection whose wire has none is a thread. */
   readonly thread?: string | undefined
   /** The thread that started it, where the wire does not say. */
   readonly parent?: string | undefined
@@ -151,6 +151,9 @@ function neutralEvent(raw: Raw, found: Classified, wallMs: number): TurnEvent {
   if (until !== undefined) return { kind: 'wait.started', id: RETRY, reason: 'retry', until }
   return found.kind === 'retry' && !NO_ATTEMPT.has(found.key) ? { kind: 'attempt.started' } : { kind: 'side', what }
 }
+
+/** What is told of events that have no type, on wires where each has one. */
+export const NO_TYPE = 'no type'
 
 /** Whether the name of an unknown event says that it is only a sign of a living connection. */
 function isKeepAlive(type: string): boolean {

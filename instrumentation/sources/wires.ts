@@ -4,7 +4,7 @@ import { AcpSource, acpClassifier } from './acp.ts'
 import { AiSdkFullstreamSource, aiSdkFullstreamClassifier, aiSdkFullstreamV6Classifier } from './ai-sdk-fullstream.ts'
 import { AiSdkUiStreamSource, aiSdkUiStreamClassifier } from './ai-sdk-ui-stream.ts'
 import { AnthropicMessagesSource, anthropicMessagesClassifier } from './anthropic-messages.ts'
-import { type Classified, isRaw, type Raw } from './classifier.ts'
+import { type Classified, entry, isRaw, type Raw } from './classifier.ts'
 import { ClaudeCodeSource, claudeCodeClassifier } from './claude-code.ts'
 import { CodexAppServerSource, codexAppServerClassifier } from './codex-app-server.ts'
 import { CodexExecSource, codexExecClassifier } from './codex-exec.ts'
@@ -62,10 +62,7 @@ const WIRES: Record<SourceName, Wire> = {
  * Throws TypeError for a name that is none.
  */
 export function createSource(name: SourceName, options: SourceOptions = {}): Source {
-  if (!Object.hasOwn(WIRES, name)) {
-    throw new TypeError(`source: ${JSON.stringify(name)} is none of ${SOURCE_NAMES.join(', ')}`)
-  }
-  const source = WIRES[name].open(options)
+  const source = wireOf(name).open(options)
   return {
     name,
     read(raw: unknown, emit: Emit, direction?: Direction): void {
@@ -80,13 +77,29 @@ export function createSource(name: SourceName, options: SourceOptions = {}): Sou
   }
 }
 
-/** The class of one raw event, without any state: an unknown type is neutral, with a null key. */
+/**
+ * The class of one raw event, without any state: an unknown type, and what cannot be read, is neutral with a null key.
+ * Throws TypeError for a name that is none.
+ */
 export function classify(name: SourceName, raw: unknown): Classified {
-  if (!isRaw(raw) && !isSentinel(name, raw)) return { key: null, class: 'neutral' }
-  return WIRES[name].classifier.classify(raw)
+  const { classifier } = wireOf(name)
+  try {
+    if (isRaw(raw) || isSentinel(name, raw)) return classifier.classify(raw)
+  } catch {
+    // A hostile event may throw from any of its getters.
+  }
+  return { key: null, class: 'neutral' }
 }
 
-/** Lines of a chat stream that are no JSON: its end, and comments. */
+/** Lines of a stream that are no JSON: its end and, in a chat stream, comments. */
 export function isSentinel(name: SourceName, raw: unknown): raw is string {
-  return name === 'openai-chat-chunk' && typeof raw === 'string' && (raw === '[DONE]' || raw.startsWith(':'))
+  if (typeof raw !== 'string') return false
+  if (name === 'ai-sdk-ui-stream') return raw === '[DONE]'
+  return name === 'openai-chat-chunk' && (raw === '[DONE]' || raw.startsWith(':'))
+}
+
+function wireOf(name: SourceName): Wire {
+  const wire = entry(WIRES, name)
+  if (wire !== undefined) return wire
+  throw new TypeError(`source: ${JSON.stringify(name)} is none of ${SOURCE_NAMES.join(', ')}`)
 }

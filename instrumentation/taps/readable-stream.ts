@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 import type { Watcher } from '../sources/source.ts'
+import { later } from './later.ts'
 import { shown, Tap, type TapOptions } from './tap.ts'
 
 /**
@@ -79,7 +80,7 @@ class Ending {
         this.#innerClosed = true
         // The last chunk comes after the news that the inner is closed.
         if (!this.#reading) this.close(controller)
-        else setImmediate(() => this.#mayWait && this.close(controller))
+        else later(0, () => this.#mayWait && this.close(controller))
       },
       (error: unknown) => {
         if (isCurrent()) this.#fail(controller, error)

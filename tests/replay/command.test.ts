@@ -220,6 +220,25 @@ describe('classify', () => {
     expect([JSON.parse(other.stdout).key, other.status]).toEqual([null, 2])
   })
 
+  it('passes over the blank lines between server-sent events', () => {
+    const input = 'data: {"choices":[{"delta":{"content":"hi"}}]}\n\ndata: [DONE]\n\n'
+    const { status, stdout } = turnwatch(['classify', '--source', 'openai-chat-chunk'], input)
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((one) => JSON.parse(one)),
+    ).toEqual([
+      { key: 'delta.content', class: 'content' },
+      { key: null, class: 'neutral' },
+      { key: '[DONE]', class: 'terminal-ok' },
+      { key: null, class: 'neutral' },
+    ])
+    expect(status).toBe(0)
+    const ofPage = turnwatch(['classify', '--source', 'ai-sdk-ui-stream'], 'data: [DONE]\n\n')
+    expect([ofPage.stdout.split('\n')[0], ofPage.status]).toEqual(['{"key":"[DONE]","class":"terminal-ok"}', 0])
+  })
+
   it('needs a source that it knows', () => {
     expect(turnwatch(['classify']).status).toBe(2)
     expect(turnwatch(['classify', '--source', 'nope']).stderr).toContain('claude-code-stream-json')

@@ -81,13 +81,43 @@ describe.each(['ai-sdk-fullstream', 'ai-sdk-fullstream-v6'] as const)('%s', (NAM
     expect(ends({ type: 'abort', reason: 'user' })).toEqual(['ai-sdk turn.ended outcome=aborted'])
     const failed = (message: string) => [`ai-sdk error message=${message}`, 'ai-sdk turn.ended outcome=error']
     expect(ends(finish('error'))).toEqual(failed('the run reported an error'))
-    expect(ends({ type: 'error', error: new Error('boom') })).toEqual(failed('boom'))
-    expect(ends({ type: 'error', error: 'boom' })).toEqual(failed('boom'))
-    expect(ends({ type: 'error', error: { name: 'AI_APICallError' } })).toEqual(failed('AI_APICallError'))
+  })
+
+  it('goes on after an error, or is over when it says so', () => {
+    const next = (...raws: unknown[]) => lines(read(NAME, [start, ...raws])).slice(1)
+    const error = (of: unknown = 'boom') => ({ type: 'error', error: of })
+    const failed = 'ai-sdk error message=boom'
+    expect(next(error(new Error('boom')))).toEqual([failed])
+    expect(next(error({ name: 'AI_APICallError' }))).toEqual(['ai-sdk error message=AI_APICallError'])
+    expect(next(error(), text, finish())).toEqual([
+      failed,
+      'ai-sdk token stream=text',
+      'ai-sdk turn.ended outcome=completed',
+    ])
+    expect(next(error(), call('tool-result'), finish()).at(-1)).toBe('ai-sdk turn.ended outcome=completed')
+    expect(next(error(), finish())).toEqual([failed, 'ai-sdk turn.ended outcome=error'])
+    expect(next(error(), finish('error'))).toEqual([failed, 'ai-sdk turn.ended outcome=error'])
+    expect(next(error(), { type: 'abort' })).toEqual([failed, 'ai-sdk turn.ended outcome=aborted'])
+    expect(next(error(), finish(), start, finish()).at(-1)).toBe('ai-sdk turn.ended outcome=completed')
+  })
+
+  it('that fails before it began is a failed turn all the same; an error after its end says nothing', () => {
+    const error = { type: 'error', error: 'boom' }
+    expect(lines(read(NAME, [error, finish(), error]))).toEqual([
+      started,
+      'ai-sdk error message=boom',
+      'ai-sdk turn.ended outcome=error',
+    ])
+  })
+
+  it('has a thread of its own where none is named', () => {
+    const threads = [start, start].map((raw) => read(NAME, [raw])[0]?.thread)
+    for (const thread of threads) expect(thread).toMatch(/^ai-sdk-lfls-\d+$/)
+    expect(new Set(threads).size).toBe(2)
   })
 
   it('has one end, and what comes after it opens no other turn', () => {
-    const late = [stepDone(), finish('error'), text, call('tool-call'), call('tool-result'), { type: 'abort' }]
+    const late = [finish('error'), stepDone(), text, call('tool-call'), call('tool-result'), { type: 'abort' }]
     expect(lines(read(NAME, [start, { type: 'error', error: 'boom' }, ...late])).slice(1)).toEqual([
       'ai-sdk error message=boom',
       'ai-sdk turn.ended outcome=error',
@@ -242,6 +272,29 @@ describe('the UI stream', () => {
         { type: 'tool-input-error', toolCallId: 'c', errorText: 'x' },
       ),
     ).toEqual(['t wait.started id=a reason=approval', 't wait.ended id=a', 't tool.ended id=c'])
+  })
+
+  it('ends with the stream where nothing else ends it', () => {
+    const text = { type: 'text-delta', id: '0', delta: 'hi' }
+    expect(lines(read(NAME, ['[DONE]', start('m1'), text, '[DONE]', '[DONE]'])).slice(1)).toEqual([
+      'm1 token stream=text',
+      'm1 turn.ended outcome=completed',
+    ])
+    expect(lines(read(NAME, [start('m1'), { type: 'abort' }, '[DONE]'])).slice(1)).toEqual([
+      'm1 turn.ended outcome=aborted',
+    ])
+    expect(
+      read(NAME, [
+        [start(), 'out'],
+        ['[DONE]', 'out'],
+      ]),
+    ).toEqual([])
+  })
+
+  it('tells events without a type', () => {
+    const unclassified: string[] = []
+    read(NAME, [{ id: '0', delta: 'hi' }, ': comment'], { onUnclassified: (_, type) => unclassified.push(type) })
+    expect(unclassified).toEqual(['no type', 'string'])
   })
 
   it('any value may be missing or of the wrong type', () => {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { classify, SOURCE_NAMES } from '../../instrumentation/sources/index.ts'
@@ -160,6 +161,26 @@ describe('chat completion chunks', () => {
     }
     expect(of(chunk({ delta: { content: '', tool_calls: [] }, finish_reason: null }))).toBe('empty neutral')
     expect(of(chunk({ delta: {}, finish_reason: '' }))).toBe('empty neutral')
+  })
+})
+
+it('the end of a UI stream as server-sent events ends the turn', () => {
+  expect(classify('ai-sdk-ui-stream', '[DONE]')).toMatchObject({ key: '[DONE]', class: 'terminal-ok' })
+  expect(classify('ai-sdk-fullstream', '[DONE]')).toEqual({ key: null, class: 'neutral' })
+})
+
+describe('what cannot be read', () => {
+  const trap = new Proxy({}, { getOwnPropertyDescriptor: () => assert.fail(), get: () => assert.fail() })
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+
+  it.each(SOURCE_NAMES)('is neutral: %s', (name) => {
+    expect(classify(name, trap)).toEqual({ key: null, class: 'neutral' })
+    expect(classify(name, proxy)).toEqual({ key: null, class: 'neutral' })
+  })
+
+  it('is no excuse for a source that is none', () => {
+    expect(() => classify('constructor' as never, {})).toThrow('source: "constructor" is none of claude-code')
   })
 })
 

@@ -83,6 +83,22 @@ describe('codex app-server', () => {
     expect(said.at(-1)?.event).toMatchObject({ usage: { inputTokens: 80, outputTokens: 84, cacheReadTokens: 120 } })
   })
 
+  it('usage is that of the model calls, each once although a failed attempt repeats that of the call before', () => {
+    const used = (calls: number) =>
+      of('thread/tokenUsage/updated', {
+        threadId: 'a',
+        turnId: 't',
+        tokenUsage: {
+          total: { totalTokens: calls * 142 },
+          last: { inputTokens: 100, cachedInputTokens: 60, outputTokens: 42 },
+        },
+      })
+    const retry = of('error', { threadId: 'a', turnId: 't', willRetry: true, error: { message: 'lost' } })
+    const end = of('turn/completed', { threadId: 'a', turn: { id: 't', status: 'completed' } })
+    const said = read(NAME, [turnStarted('a', 't'), used(1), used(1), retry, used(2), end])
+    expect(said.at(-1)?.event).toMatchObject({ usage: { inputTokens: 80, outputTokens: 84, cacheReadTokens: 120 } })
+  })
+
   it('keeps the threads of one connection apart, with their parents', () => {
     const known = of('thread/started', { thread: { id: 'b', parentThreadId: 'a', model: 'm2' } })
     expect(

@@ -68,6 +68,12 @@ describe('calls of tools', () => {
   })
 })
 
+it('connections that name no thread have each one of their own', () => {
+  const threads = [call(1), call(1)].map((raw) => read(NAME, [raw])[0]?.thread)
+  for (const thread of threads) expect(thread).toMatch(/^mcp-lfls-\d+$/)
+  expect(new Set(threads).size).toBe(2)
+})
+
 describe('requests of the server within a call', () => {
   it('for a model are tools, for a person they are waits, until they are answered', () => {
     expect(
@@ -200,7 +206,7 @@ describe('everything else', () => {
       { kind: 'progress', what: 'unknown' },
       { kind: 'side', what: 'unknown' },
     ])
-    expect(unknown).toEqual(['mcp notifications/new', 'mcp notifications/heartbeat'])
+    expect(unknown).toEqual(['mcp notifications/new', 'mcp notifications/heartbeat', 'mcp no type', 'mcp no type'])
   })
 
   it('may have any one value missing or of the wrong type', () => {

@@ -20,9 +20,9 @@ const usage = {
   completion_tokens: 84,
   prompt_tokens_details: { cached_tokens: 120, cache_write_tokens: 30 },
 }
-const started = 'c1 turn.started provider=openai model=gpt-x turn=c1'
-const token = (stream: string, id = 'c1') => `${id} token stream=${stream} turn=${id}`
-const ended = (outcome: string, id = 'c1') => `${id} turn.ended outcome=${outcome} turn=${id}`
+const started = 'c1 turn.started provider=openai model=gpt-x turn=c1-lfls'
+const token = (stream: string, id = 'c1') => `${id} token stream=${stream} turn=${id}-lfls`
+const ended = (outcome: string, id = 'c1') => `${id} turn.ended outcome=${outcome} turn=${id}-lfls`
 
 describe('a completion', () => {
   it('is a turn from its first chunk to the end of its choice', () => {
@@ -65,7 +65,7 @@ describe('a completion', () => {
 
   it('learns its model from a later chunk', () => {
     expect(lines(read(NAME, [chunk([], { model: '' }), content(), content()]))).toEqual([
-      'c1 turn.started provider=openai turn=c1',
+      'c1 turn.started provider=openai turn=c1-lfls',
       started,
       token('text'),
       token('text'),
@@ -75,8 +75,8 @@ describe('a completion', () => {
   it('belongs to the thread and the provider that the options name', () => {
     const options = { thread: 'boss', provider: 'deepseek', parent: 'root', model: 'm' }
     expect(lines(read(NAME, [chunk([], { model: null }), finish('stop', { model: undefined })], options))).toEqual([
-      'boss turn.started provider=deepseek model=m parent=root turn=c1',
-      'boss turn.ended outcome=completed turn=c1',
+      'boss turn.started provider=deepseek model=m parent=root turn=c1-lfls',
+      'boss turn.ended outcome=completed turn=c1-lfls',
     ])
   })
 
@@ -111,11 +111,11 @@ describe('a completion', () => {
       ': bye',
     ]
     expect(read(NAME, [finish(), ...late]).slice(2)).toEqual([
-      { thread: 'c1', event: { kind: 'side', what: 'usage', turn: 'c1' } },
-      { thread: 'c1', event: { kind: 'token', stream: 'text', turn: 'c1' } },
-      { thread: 'c1', event: { kind: 'side', what: 'usage', turn: 'c1' } },
-      { thread: 'c1', event: { kind: 'side', what: 'after-end', turn: 'c1' } },
-      { thread: 'c1', event: { kind: 'side', what: 'comment', turn: 'c1' } },
+      { thread: 'c1', event: { kind: 'side', what: 'usage', turn: 'c1-lfls' } },
+      { thread: 'c1', event: { kind: 'token', stream: 'text', turn: 'c1-lfls' } },
+      { thread: 'c1', event: { kind: 'side', what: 'usage', turn: 'c1-lfls' } },
+      { thread: 'c1', event: { kind: 'side', what: 'after-end', turn: 'c1-lfls' } },
+      { thread: 'c1', event: { kind: 'side', what: 'comment', turn: 'c1-lfls' } },
     ])
   })
 
@@ -124,7 +124,7 @@ describe('a completion', () => {
     expect(lines(read(NAME, [content(), content('hi', other), content(), finish('stop', other), finish()]))).toEqual([
       started,
       token('text'),
-      'c2 turn.started provider=openai model=gpt-x turn=c2',
+      'c2 turn.started provider=openai model=gpt-x turn=c2-lfls',
       token('text', 'c2'),
       token('text'),
       ended('completed', 'c2'),
@@ -139,10 +139,77 @@ describe('a completion', () => {
   })
 })
 
+describe('an id that comes again', () => {
+  const again = started.concat('.2')
+
+  it('begins another completion with its role or content, when the one before is over', () => {
+    expect(lines(read(NAME, [role, content(), finish(), role, content(), finish(), content()]))).toEqual([
+      started,
+      token('text'),
+      ended('completed'),
+      again,
+      `${token('text')}.2`,
+      `${ended('completed')}.2`,
+      started.concat('.3'),
+      `${token('text')}.3`,
+    ])
+  })
+
+  it('is of the completion that is over where it says nothing new', () => {
+    const late = [chunk([], { usage }), { ...role, usage }, finish(), chunk([]), content('')]
+    expect(lines(read(NAME, [content(), finish(), ...late]))).toEqual([started, token('text'), ended('completed')])
+  })
+
+  it('on another connection is of another turn of the thread', () => {
+    const wallMs = () => 2_000_000
+    expect(lines(read(NAME, [content()], { wallMs, thread: 't' }))).toEqual([
+      't turn.started provider=openai model=gpt-x turn=c1-16v7k',
+      't token stream=text turn=c1-16v7k',
+    ])
+  })
+})
+
+describe('deltas with nothing in them', () => {
+  const told = (...deltas: object[]) =>
+    lines(read(NAME, [content(), ...deltas.map((delta) => chunk([choice(delta)]))])).slice(2)
+  const calls = (more: object, of: object = {}) => ({
+    tool_calls: [{ index: 0, ...of, function: { arguments: '', ...more } }],
+  })
+
+  it('are no tokens', () => {
+    expect(
+      told(
+        calls({}),
+        { tool_calls: [{}] },
+        { function_call: { arguments: '' } },
+        { audio: {} },
+        { audio: { id: 'a', data: '' } },
+        { reasoning_details: [{ type: 'reasoning.text', id: 'r', index: 0, format: 'f', text: '' }] },
+      ),
+    ).toEqual([])
+    expect(lines(read(NAME, [chunk([choice(calls({}))]), chunk([choice(calls({}))])]))).toEqual([started])
+  })
+
+  it('but with a new id or name of a tool, or with anything said, are', () => {
+    expect(
+      told(
+        calls({ name: 'edit' }, { id: 't' }),
+        calls({ arguments: '{' }),
+        calls({ name: 'edit' }, { id: 't2' }),
+        { function_call: { name: 'edit', arguments: '' } },
+        { tool_calls: [{ index: 0, custom: { input: 'x' } }] },
+      ),
+    ).toEqual(Array(5).fill(token('tool-args')))
+    expect(told(calls({ name: 'edit' }, { id: 't' }), calls({ name: 'edit' }, { id: 't' }))).toHaveLength(1)
+    expect(told({ audio: { data: 'x' } }, { audio: { transcript: 'x' } })).toEqual([token('text'), token('text')])
+    expect(told({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'x' }] })).toEqual([token('reasoning')])
+  })
+})
+
 describe('several choices', () => {
   const both = chunk([choice({ content: 'a' }), choice({ content: 'b' }, null, 1)])
   const over = (index: number, reason = 'stop') => chunk([choice({}, reason, index)])
-  const goesOn = 'c1 progress what=finish_reason turn=c1'
+  const goesOn = 'c1 progress what=finish_reason turn=c1-lfls'
 
   it('are over when each is', () => {
     const more = chunk([choice({ content: 'b' }, null, 1)])
@@ -155,6 +222,18 @@ describe('several choices', () => {
     ])
   })
 
+  it('go on in a turn of their own when one was over before another was seen', () => {
+    const other = chunk([choice({ content: 'b' }, null, 1)])
+    expect(lines(read(NAME, [content(), over(0), other, over(1)]))).toEqual([
+      started,
+      token('text'),
+      ended('completed'),
+      `${started}.2`,
+      `${token('text')}.2`,
+      `${ended('completed')}.2`,
+    ])
+  })
+
   it('stay over when their last word is repeated', () => {
     expect(lines(read(NAME, [both, over(0), chunk([choice({})]), over(1)])).at(-1)).toBe(ended('completed'))
   })
@@ -162,7 +241,7 @@ describe('several choices', () => {
   it('make the turn what the worst of them is', () => {
     expect(lines(read(NAME, [both, over(0, 'length'), over(1)])).at(-1)).toBe(ended('incomplete'))
     expect(lines(read(NAME, [both, over(0, 'error'), over(1, 'length')])).slice(-2)).toEqual([
-      'c1 error message=the API reported an error turn=c1',
+      'c1 error message=the API reported an error turn=c1-lfls',
       ended('error'),
     ])
   })
@@ -171,12 +250,12 @@ describe('several choices', () => {
     expect(lines(read(NAME, [both, over(0, 'length'), '[DONE]'])).slice(2)).toEqual([goesOn, ended('incomplete')])
     expect(lines(read(NAME, [both, over(0, 'error'), '[DONE]'])).slice(2)).toEqual([
       goesOn,
-      'c1 error message=the API reported an error turn=c1',
+      'c1 error message=the API reported an error turn=c1-lfls',
       ended('error'),
     ])
     expect(lines(read(NAME, [both, over(0), { error: { message: 'boom', code: 502 } }])).slice(2)).toEqual([
       goesOn,
-      'c1 error message=boom turn=c1',
+      'c1 error message=boom turn=c1-lfls',
       ended('error'),
     ])
   })
@@ -186,7 +265,7 @@ describe('errors', () => {
   it('inside the stream end the turn, with what the provider says', () => {
     const failed = (more: object, of: object = {}) =>
       lines(read(NAME, [content(), { ...chunk([{ ...choice({}, 'error'), ...of }]), ...more }])).slice(2)
-    const is = (message: string) => [`c1 error message=${message} turn=c1`, ended('error')]
+    const is = (message: string) => [`c1 error message=${message} turn=c1-lfls`, ended('error')]
     expect(failed({ error: { message: 'boom' } })).toEqual(is('boom'))
     expect(failed({ error: 'boom' })).toEqual(is('boom'))
     expect(failed({ error: { code: 'overloaded' } })).toEqual(is('overloaded'))

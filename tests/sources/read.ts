@@ -24,13 +24,20 @@ export function read(name: SourceName, raws: readonly unknown[], options: Source
   return said
 }
 
+/** What makes the thread unique that a source makes up. */
+const MADE_UP = /-lfls-\d+$/
+
 /** The same without side events, as text: thread, kind and what matters of it. */
 export function lines(said: readonly Said[]): string[] {
   return said
     .filter(({ event }) => event.kind !== 'side')
     .map(({ thread, event }) => {
       const { kind, usage: _, ...rest } = event as TurnEvent & { usage?: unknown }
-      return [thread, kind, ...Object.entries(rest).map(([name, value]) => `${name}=${value}`)].join(' ')
+      return [
+        thread.replace(MADE_UP, ''),
+        kind,
+        ...Object.entries(rest).map(([name, value]) => `${name}=${value}`),
+      ].join(' ')
     })
 }
 

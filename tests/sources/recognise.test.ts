@@ -55,6 +55,17 @@ describe('a wire format is recognised', () => {
   })
 })
 
+it('what cannot be read is not recognised', () => {
+  const trap = {
+    get type(): string {
+      throw new Error('no')
+    },
+  }
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  expect([recognise(trap), recognise(proxy)]).toEqual([null, null])
+})
+
 describe('what may be something else is not', () => {
   it.each([
     [{ type: 'error' }],
