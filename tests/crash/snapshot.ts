@@ -34,10 +34,23 @@ export function deliveryId(channel: string, key: string): string {
 
 /** Of a file that no process may have made yet. */
 export function snapshotOf(file: string): Snapshot {
-  if (!existsSync(file)) return NOTHING
-  const db = new DatabaseSync(file, { readOnly: true, timeout: 30_000 })
+  return existsSync(file) ? reading(file, readSnapshot) : NOTHING
+}
+
+/** Reads without touching the file, unless a kill has left it so that whoever opens it next must mend it. */
+function reading<T>(file: string, read: (db: DatabaseSync) => T): T {
   try {
-    return readSnapshot(db)
+    return opened(file, true, read)
+  } catch (error) {
+    if (!(error as Error).message.includes('readonly database')) throw error
+    return opened(file, false, read)
+  }
+}
+
+function opened<T>(file: string, readOnly: boolean, read: (db: DatabaseSync) => T): T {
+  const db = new DatabaseSync(file, { readOnly, timeout: 30_000 })
+  try {
+    return read(db)
   } finally {
     db.close()
   }
@@ -67,11 +80,8 @@ export function readSnapshot(db: DatabaseSync): Snapshot {
 
 /** Null when the file is whole, else what is wrong with it. */
 export function damageOf(file: string): string | null {
-  const db = new DatabaseSync(file, { readOnly: true, timeout: 30_000 })
-  try {
+  return reading(file, (db) => {
     const [row] = db.prepare('PRAGMA integrity_check').all()
     return row?.integrity_check === 'ok' ? null : String(row?.integrity_check)
-  } finally {
-    db.close()
-  }
+  })
 }
