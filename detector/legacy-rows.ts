@@ -3,6 +3,7 @@
  * v2's `fork_prism_stream_stats`. Those without our own maxima are legacy: they measured other silences than we judge.
  */
 
+import { isRaw } from '../instrumentation/sources/classifier.ts'
 import type { StoredStats } from '../instrumentation/turn-stats.ts'
 
 /** Waits for approval are in legacy gaps too; hours of one would switch the detector off. */
@@ -15,12 +16,12 @@ export interface StatsRow {
 
 /** What a row says; null when it is none. */
 export function rowOf(row: unknown): StatsRow | null {
-  if (!isObject(row)) return null
+  if (!isRaw(row)) return null
   if (row.payload !== undefined) {
     const payload = typeof row.payload === 'string' ? parsed(row.payload) : row.payload
-    return isObject(payload) ? { record: { ...payload, id: row.id }, isLegacy: !isObject(payload.turnwatch) } : null
+    return isRaw(payload) ? { record: { ...payload, id: row.id }, isLegacy: !isRaw(payload.turnwatch) } : null
   }
-  if (row.run_id === undefined) return { record: row, isLegacy: !isObject(row.turnwatch) }
+  if (row.run_id === undefined) return { record: row, isLegacy: !isRaw(row.turnwatch) }
   const record = {
     id: `stats/${row.run_id}/${row.provider_turn_id}`,
     provider: row.provider,
@@ -35,10 +36,6 @@ export function rowOf(row: unknown): StatsRow | null {
 /** Whether a legacy row can be a measure of silence at all. */
 export function isPlausible({ timeToFirstTokenMs, maxGapMs }: StatsRow['record']): boolean {
   return [timeToFirstTokenMs, maxGapMs].every((ms) => typeof ms !== 'number' || ms <= MAX_LEGACY_MS)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function parsed(text: string): unknown {

@@ -79,6 +79,11 @@ const STARTING: ReadonlySet<TurnEventKind> = new Set<TurnEventKind>([
   'wait.started',
 ])
 
+/** The event as one of the turn with that id: itself where there is no id, or where it names that one already. */
+export function withTurn(event: TurnEvent, turn: string | undefined): TurnEvent {
+  return turn === undefined || event.turn === turn ? event : { ...event, turn }
+}
+
 /** Whether an event that names a turn never seen starts that turn. */
 export function startsNamedTurn(event: TurnEvent): boolean {
   return STARTING.has(event.kind) && !(event.kind === 'progress' && event.what === UNKNOWN)

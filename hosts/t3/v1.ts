@@ -3,7 +3,7 @@
  * provider last spoke. Neither is stored.
  */
 
-import { startsNamedTurn, type TurnEvent } from '../../instrumentation/events.ts'
+import { startsNamedTurn, type TurnEvent, withTurn } from '../../instrumentation/events.ts'
 import { isRaw, text } from '../../instrumentation/sources/classifier.ts'
 import { T3CanonicalSource } from '../../instrumentation/sources/t3-canonical.ts'
 import { nativeTurnId, t3NativeEvent } from '../../instrumentation/sources/t3-native.ts'
@@ -341,10 +341,6 @@ const SIDE = Object.freeze({ kind: 'side', what: 'native' } as const)
 /** An event without a turn id belongs to the turn that runs, and a turn without one takes every event. */
 function isSameTurn(running: string | undefined, named: string | undefined): boolean {
   return running === undefined || named === undefined || running === named
-}
-
-function withTurn(event: TurnEvent, turn: string | undefined): TurnEvent {
-  return turn === undefined ? event : { ...event, turn }
 }
 
 /**

@@ -61,7 +61,7 @@ export class T3V2 {
   readonly #tellErrors: boolean
   readonly #attempts: Attempts
   readonly #sessions: SessionCheck
-  readonly #checked = new Map<string, CheckedTurn & { readonly attemptId: string }>()
+  readonly #checked = new Map<string, CheckedTurn>()
   #services: T3V2Services | null = null
 
   constructor({ tellErrors = true, ...options }: T3V2Options = {}) {
@@ -203,9 +203,8 @@ export class T3V2 {
   }
 
   #check(threadId: string, graceMs: number): void {
-    const attemptId = this.#attempts.current(threadId)?.attemptId ?? ''
     const judgedFrom = this.#common.monoMs() + graceMs
-    this.#checked.set(threadId, { threadId, attemptId, judgedFrom, session: 'there' })
+    this.#checked.set(threadId, { threadId, judgedFrom, session: 'there' })
   }
 
   async #ask(threadId: string): Promise<TurnCheck> {

@@ -3,7 +3,7 @@
  * last prompt's turn, so that what an agent still says after the end opens no other; else they carry none.
  */
 
-import type { Outcome, TurnEvent } from '../events.ts'
+import { type Outcome, type TurnEvent, withTurn } from '../events.ts'
 import { errorMessage, isCancellation } from './acp-messages.ts'
 import type { Classified } from './classifier.ts'
 import { type Emit, RecentSet, TOKEN, turnStarted } from './source.ts'
@@ -82,7 +82,7 @@ export class AcpSession {
   }
 
   send(event: TurnEvent, emit: Emit, turn = this.#turn): void {
-    emit(this.thread, turn === undefined ? event : { ...event, turn })
+    emit(this.thread, withTurn(event, turn))
   }
 
   /** A prompt of ours, whose turn's id it gives. An agent of version 1 says no more of the turn's start. */

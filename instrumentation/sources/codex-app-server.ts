@@ -1,7 +1,7 @@
 /** `codex app-server`: JSON-RPC with turn ids, several threads on one connection. */
 
 import { dropOldest } from '../drop-oldest.ts'
-import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
+import { type TurnEvent, UNKNOWN, type Usage, withTurn } from '../events.ts'
 import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
 import { codexAppServerEvents } from './codex-app-server-events.ts'
 import {
@@ -77,7 +77,7 @@ export class CodexAppServerSource implements Source {
     const thread = this.#thread(session)
     const turn = text(params.turnId) ?? (isRaw(params.turn) ? text(params.turn.id) : undefined)
     const found = codexAppServerClassifier.classify(raw)
-    const send = (event: TurnEvent) => emit(id, turn === undefined ? event : { ...event, turn })
+    const send = (event: TurnEvent) => emit(id, withTurn(event, turn))
     switch (found.class) {
       case 'turn-start':
         thread.turn = turn

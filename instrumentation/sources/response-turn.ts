@@ -4,7 +4,7 @@
  */
 
 import { dropOldest } from '../drop-oldest.ts'
-import { type Outcome, opensTurn, type TokenStream, type TurnEvent, type Usage } from '../events.ts'
+import { type Outcome, opensTurn, type TokenStream, type TurnEvent, type Usage, withTurn } from '../events.ts'
 import { ownThread } from './own-thread.ts'
 import { type Emit, type SourceOptions, TOKEN, turnStarted } from './source.ts'
 
@@ -90,7 +90,7 @@ export class ResponseTurn {
   }
 
   #named(event: TurnEvent): TurnEvent {
-    return this.id === undefined ? event : { ...event, turn: this.id }
+    return withTurn(event, this.id)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { dropOldest } from '../drop-oldest.ts'
-import { type TurnEvent, UNKNOWN, type WaitReason } from '../events.ts'
+import { type TurnEvent, UNKNOWN, type WaitReason, withTurn } from '../events.ts'
 import { type Classified, Classifier, entry, isRaw, type Raw, text } from './classifier.ts'
 import {
   type Direction,
@@ -326,11 +326,6 @@ export class T3CanonicalSource implements Source {
 function end(thread: Thread): void {
   if (typeof thread.turn === 'string') thread.ended = [...thread.ended, thread.turn].slice(-ENDED_TURNS)
   thread.turn = undefined
-}
-
-/** Tokens of the running turn name it already: they stay the shared ones. */
-function withTurn(event: TurnEvent, turn: string | undefined): TurnEvent {
-  return turn === undefined || event.turn === turn ? event : { ...event, turn }
 }
 
 /** Whether what failed is not the turn: a voice channel of the thread, or the mirror of Claude's work folder. */

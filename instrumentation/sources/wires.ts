@@ -19,38 +19,85 @@ import { t3NativeClassifier } from './t3-native.ts'
 import { T3NativeSource } from './t3-native-source.ts'
 
 interface Wire {
+  /** The provider of its turns, where the options and the events name none. */
+  readonly provider?: string
+  /** Whether it is a bare model API, whose request is a turn before it answers. */
+  readonly isApi?: true
+  /** Whether its failures are events of their own, so that a stream of whole events which just ends is at its end. */
+  readonly endsCleanly?: true
   readonly classifier: { classify(raw: Raw | string): Classified }
   readonly open: (options: SourceOptions) => Source
 }
 
 const WIRES: Record<SourceName, Wire> = {
-  'claude-code-stream-json': { classifier: claudeCodeClassifier, open: (options) => new ClaudeCodeSource(options) },
-  'codex-exec-json': { classifier: codexExecClassifier, open: (options) => new CodexExecSource(options) },
-  'codex-app-server': { classifier: codexAppServerClassifier, open: (options) => new CodexAppServerSource(options) },
-  'opencode-sse': { classifier: opencodeSseClassifier, open: (options) => new OpencodeSseSource(options) },
-  'opencode-run-json': { classifier: opencodeRunClassifier, open: (options) => new OpencodeRunSource(options) },
+  'claude-code-stream-json': {
+    provider: 'claudeAgent',
+    classifier: claudeCodeClassifier,
+    open: (options) => new ClaudeCodeSource(options),
+  },
+  'codex-exec-json': {
+    provider: 'codex',
+    classifier: codexExecClassifier,
+    open: (options) => new CodexExecSource(options),
+  },
+  'codex-app-server': {
+    provider: 'codex',
+    classifier: codexAppServerClassifier,
+    open: (options) => new CodexAppServerSource(options),
+  },
+  'opencode-sse': {
+    provider: 'opencode',
+    classifier: opencodeSseClassifier,
+    open: (options) => new OpencodeSseSource(options),
+  },
+  'opencode-run-json': {
+    provider: 'opencode',
+    classifier: opencodeRunClassifier,
+    open: (options) => new OpencodeRunSource(options),
+  },
   'anthropic-messages': {
+    provider: 'anthropic',
+    isApi: true,
     classifier: anthropicMessagesClassifier,
     open: (options) => new AnthropicMessagesSource(options),
   },
   'openai-responses': {
+    provider: 'openai',
+    isApi: true,
     classifier: openaiResponsesClassifier,
     open: (options) => new ResponsesSource('openai-responses', options),
   },
   'openrouter-responses': {
+    provider: 'openrouter',
+    isApi: true,
     classifier: openrouterResponsesClassifier,
     open: (options) => new ResponsesSource('openrouter-responses', options),
   },
-  'openai-chat-chunk': { classifier: openaiChatChunkClassifier, open: (options) => new OpenaiChatChunkSource(options) },
+  'openai-chat-chunk': {
+    provider: 'openai',
+    isApi: true,
+    classifier: openaiChatChunkClassifier,
+    open: (options) => new OpenaiChatChunkSource(options),
+  },
   'ai-sdk-fullstream': {
+    provider: 'ai-sdk',
+    isApi: true,
     classifier: aiSdkFullstreamClassifier,
     open: (options) => new AiSdkFullstreamSource('ai-sdk-fullstream', options),
   },
   'ai-sdk-fullstream-v6': {
+    provider: 'ai-sdk',
+    isApi: true,
     classifier: aiSdkFullstreamV6Classifier,
     open: (options) => new AiSdkFullstreamSource('ai-sdk-fullstream-v6', options),
   },
-  'ai-sdk-ui-stream': { classifier: aiSdkUiStreamClassifier, open: (options) => new AiSdkUiStreamSource(options) },
+  'ai-sdk-ui-stream': {
+    provider: 'ai-sdk',
+    isApi: true,
+    endsCleanly: true,
+    classifier: aiSdkUiStreamClassifier,
+    open: (options) => new AiSdkUiStreamSource(options),
+  },
   acp: { classifier: acpClassifier, open: (options) => new AcpSource(options) },
   mcp: { classifier: mcpClassifier, open: (options) => new McpSource(options) },
   't3-canonical': { classifier: t3CanonicalClassifier, open: (options) => new T3CanonicalSource(options) },
@@ -98,7 +145,8 @@ export function isSentinel(name: SourceName, raw: unknown): raw is string {
   return name === 'openai-chat-chunk' && (raw === '[DONE]' || raw.startsWith(':'))
 }
 
-function wireOf(name: SourceName): Wire {
+/** Throws TypeError for a name that is none. */
+export function wireOf(name: SourceName): Wire {
   const wire = entry(WIRES, name)
   if (wire !== undefined) return wire
   throw new TypeError(`source: ${JSON.stringify(name)} is none of ${SOURCE_NAMES.join(', ')}`)

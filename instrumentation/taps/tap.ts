@@ -6,7 +6,7 @@
 import type { Outcome, TurnEvent } from '../events.ts'
 import { isRaw, text } from '../sources/classifier.ts'
 import type { Direction, Emit, Source, SourceName, SourceOptions, Watcher } from '../sources/source.ts'
-import { createSource, isSentinel } from '../sources/wires.ts'
+import { createSource, isSentinel, wireOf } from '../sources/wires.ts'
 import { ConsumerHold } from './consumer-hold.ts'
 import { isText, JsonEvents, type TextFormat } from './json-events.ts'
 import { type Later, later } from './later.ts'
@@ -36,36 +36,6 @@ export interface TapKind {
   readonly signals?: () => StopSignals
   /** Not the first reading of what it was made for: it may only fail because there can be no other. */
   readonly isAgain?: boolean
-}
-
-/** Bare model APIs: their request is a turn before they answer. */
-const APIS: ReadonlySet<SourceName> = new Set([
-  'anthropic-messages',
-  'openai-responses',
-  'openrouter-responses',
-  'openai-chat-chunk',
-  'ai-sdk-fullstream',
-  'ai-sdk-fullstream-v6',
-  'ai-sdk-ui-stream',
-])
-
-/** Wires whose failures are chunks of their own: a stream of whole chunks that just ends is at its end. */
-const CLEAN_ENDS: ReadonlySet<SourceName> = new Set(['ai-sdk-ui-stream'])
-
-/** The provider of a turn that its wire has not begun, as its source says it where the options do not. */
-const PROVIDERS: { readonly [K in SourceName]?: string } = {
-  'claude-code-stream-json': 'claudeAgent',
-  'codex-exec-json': 'codex',
-  'codex-app-server': 'codex',
-  'opencode-sse': 'opencode',
-  'opencode-run-json': 'opencode',
-  'anthropic-messages': 'anthropic',
-  'openai-responses': 'openai',
-  'openrouter-responses': 'openrouter',
-  'openai-chat-chunk': 'openai',
-  'ai-sdk-fullstream': 'ai-sdk',
-  'ai-sdk-fullstream-v6': 'ai-sdk',
-  'ai-sdk-ui-stream': 'ai-sdk',
 }
 
 const HELD: TurnEvent = Object.freeze({ kind: 'wait.started', id: 'consumer', reason: 'queue' })
@@ -170,7 +140,8 @@ export class Tap {
     this.#safely(() => {
       if (this.#texts.in !== undefined) isWhole = this.#texts.in.end()
     })
-    const isClean = !this.#understood || (this.#texts.in === undefined && CLEAN_ENDS.has(this.#source.name))
+    const isClean =
+      !this.#understood || (this.#texts.in === undefined && wireOf(this.#source.name).endsCleanly === true)
     this.#close()
     if (exit === undefined && isWhole && isClean) this.#end('completed')
     else this.#toOpen(exit ?? { kind: 'exit' })
@@ -224,7 +195,7 @@ export class Tap {
 
   #start(): void {
     if (this.#kind.isAgain) return
-    const { thread, provider = PROVIDERS[this.#source.name], model, parent } = this.#options
+    const { thread, provider = wireOf(this.#source.name).provider, model, parent } = this.#options
     if (thread === undefined) return
     if (this.#isApi) takeThread(this.#watch, thread, this)
     this.#emit(thread, {
@@ -236,7 +207,7 @@ export class Tap {
   }
 
   get #isApi(): boolean {
-    return APIS.has(this.#source.name)
+    return wireOf(this.#source.name).isApi === true
   }
 
   /** Nothing that comes now is told any more, and the consumer holds nothing up. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type LivenessOptions, livenessApp, type PrismLiveness } from '../../liveness/index.ts'
 import type { NotifierView } from '../../notifier/view.ts'
 import { type Fixture, fixture } from './manual-clock.ts'
+import { ADDED_KEYS, V1B_KEYS } from './v1b.ts'
 
 const MODEL = { provider: 'codex', model: 'gpt-5.2-codex' }
 
@@ -17,29 +18,7 @@ async function liveness(at: Fixture, threadId: string): Promise<PrismLiveness> {
 }
 
 describe('GET /api/prism/liveness', () => {
-  const KEYS = [
-    'threadId',
-    'now',
-    'lastStreamAt',
-    'silenceMs',
-    'openTool',
-    'turn',
-    'stale',
-    'staleSince',
-    'thresholdMs',
-    'thresholdSource',
-    'reason',
-    'state',
-    'phase',
-    'waiting',
-    'lastProgressAt',
-    'progressSilenceMs',
-    'confirmMs',
-    'samples',
-    'episode',
-    'parentThreadId',
-    'messages',
-  ].sort()
+  const KEYS = [...V1B_KEYS, ...ADDED_KEYS].sort()
 
   test('has the same keys in every state', async () => {
     const at = fixture()

@@ -21,33 +21,7 @@ import {
 } from '../detector/watched-host.ts'
 import { fixture } from './manual-clock.ts'
 import { at, type StateCase, THREAD_STATES } from './thread-states.ts'
-import { clockFields, unknownThread, type V1bLiveness, V1bServer, v1bSchema } from './v1b.ts'
-
-const V1B_KEYS = [
-  'threadId',
-  'now',
-  'lastStreamAt',
-  'silenceMs',
-  'openTool',
-  'turn',
-  'stale',
-  'staleSince',
-  'thresholdMs',
-  'thresholdSource',
-  'reason',
-]
-const ADDED_KEYS = [
-  'state',
-  'phase',
-  'waiting',
-  'lastProgressAt',
-  'progressSilenceMs',
-  'confirmMs',
-  'samples',
-  'episode',
-  'parentThreadId',
-  'messages',
-]
+import { ADDED_KEYS, clockFields, unknownThread, V1B_KEYS, type V1bLiveness, V1bServer, v1bSchema } from './v1b.ts'
 
 const LIVE = {
   threadId: 'sub.boss.one',

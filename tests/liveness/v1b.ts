@@ -6,6 +6,34 @@
 import { z } from 'zod'
 import type { TurnEvent } from '../../instrumentation/events.ts'
 
+/** The fields that v1b has. */
+export const V1B_KEYS = [
+  'threadId',
+  'now',
+  'lastStreamAt',
+  'silenceMs',
+  'openTool',
+  'turn',
+  'stale',
+  'staleSince',
+  'thresholdMs',
+  'thresholdSource',
+  'reason',
+]
+/** Those that we have besides. */
+export const ADDED_KEYS = [
+  'state',
+  'phase',
+  'waiting',
+  'lastProgressAt',
+  'progressSilenceMs',
+  'confirmMs',
+  'samples',
+  'episode',
+  'parentThreadId',
+  'messages',
+]
+
 const time = z.iso.datetime()
 
 /** Takes any further field, in the nested objects too, as v1b's decoder does. */
