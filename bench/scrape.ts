@@ -2,12 +2,15 @@
 
 import { Gauge, Registry } from 'prom-client'
 import type { Family } from '../instrumentation/metrics/family.ts'
+import { turnwatchProducer } from '../instrumentation/metrics/opentelemetry.ts'
 import { writeMetrics } from '../liveness/metrics-text.ts'
 import { createTurnwatch, type Turnwatch } from '../turnwatch.ts'
 import { msPerRun, type Spread } from './measure.ts'
 import { type Figure, heading, printFigures, printTable, times } from './report.ts'
 
 const THREADS = 500
+/** Of these 500 have series of their own. */
+const CONCURRENT = 10_000
 const MODELS = 50
 const BUDGET_MS = 10
 const RUNS = 40
@@ -15,13 +18,20 @@ const RUNS = 40
 const GAUGES = 40
 
 export async function benchScrape(): Promise<Figure[]> {
-  const watch = busyWatch()
+  return [...(await benchThreads(THREADS)), ...(await benchThreads(CONCURRENT))]
+}
+
+async function benchThreads(threads: number): Promise<Figure[]> {
+  const watch = busyWatch(threads)
   const series = seriesOf(watch.metrics())
   const plain = plainGauges(series)
-  heading(`A scrape of ${THREADS} threads and ${MODELS} models: ${series.toLocaleString('en')} series`)
+  const of = `${threads.toLocaleString('en')} threads`
+  heading(`A scrape of ${of} and ${MODELS} models: ${series.toLocaleString('en')} series`)
   const collect = await msPerRun(() => watch.metrics(), RUNS)
   const text = await msPerRun(() => writeMetrics(watch.metrics(), false), RUNS)
   const blockMs = await longestBlock(() => writeMetrics(watch.metrics(), false))
+  const producer = turnwatchProducer(watch)
+  const produce = await msPerRun(() => producer.collect(), RUNS)
   const peer = await msPerRun(() => plain.metrics(), RUNS)
   const row = (name: string, { median, worst }: Spread) => [name, median.toFixed(1), worst.toFixed(1)]
   printTable(
@@ -29,19 +39,20 @@ export async function benchScrape(): Promise<Figure[]> {
     [
       row('turnwatch, collect', collect),
       row('turnwatch, collect and prom-client text', text),
+      row('turnwatch, collect for OpenTelemetry', produce),
       row('prom-client gauges, text', peer),
     ],
   )
   console.log(`  Between two families the event loop gets its turn: the longest block is ${blockMs.toFixed(1)} ms.\n`)
   return [
     {
-      what: 'scrape, collect',
+      what: `scrape of ${of}, collect`,
       budget: `<= ${BUDGET_MS} ms`,
       measured: `${collect.median.toFixed(1)} ms, worst ${collect.worst.toFixed(1)}`,
       ok: collect.median <= BUDGET_MS,
     },
     {
-      what: 'scrape, with text',
+      what: `scrape of ${of}, with text`,
       budget: `<= ${BUDGET_MS} ms`,
       measured: `${text.median.toFixed(1)} ms, worst ${text.worst.toFixed(1)}`,
       peer: `plain gauges: ${peer.median.toFixed(1)} ms, ${times(peer.median, text.median)} of it`,
@@ -77,19 +88,20 @@ async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   return blocks.sort((a, b) => a - b)[Math.floor(RUNS / 2)] as number
 }
 
-function busyWatch(): Turnwatch {
+/** Each thread has had a turn, and has another that runs. */
+function busyWatch(threads: number): Turnwatch {
   const watch = createTurnwatch()
   const start = (i: number) =>
     watch.startTurn({
-      threadId: `sub.3f1c9a52-8f0e-4f5b-9d52-2f0f0a6d1b7e.worker-${i}`,
+      threadId: `sub.3f1c9a52-8f0e-4f5b-9d52-2f0f0a6d1b7e.worker-${i % threads}`,
       turnId: `turn-${i}`,
-      provider: ['claudeAgent', 'codex', 'opencode'][i % 3] as string,
+      provider: ['claudeAgent', 'codex', 'opencode'][(i % MODELS) % 3] as string,
       model: `vendor/model-${i % MODELS}-preview`,
     })
-  for (let i = 0; i < THREADS * 2; i++) {
-    const turn = start(i % THREADS)
+  for (let i = 0; i < threads * 2; i++) {
+    const turn = start(i)
     for (let token = 0; token < 20; token++) turn.observe({ kind: 'token', stream: 'text' })
-    if (i < THREADS) turn.observe({ kind: 'turn.ended', outcome: 'completed' })
+    if (i < threads) turn.observe({ kind: 'turn.ended', outcome: 'completed' })
     else if (i % 5 === 0) turn.observe({ kind: 'tool.started', id: `call-${i}`, name: 'Bash' })
     else if (i % 7 === 0) turn.observe({ kind: 'wait.started', id: `ask-${i}`, reason: 'approval' })
     else if (i % 11 === 0) turn.observe({ kind: 'error', message: 'overloaded' })

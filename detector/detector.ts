@@ -255,6 +255,7 @@ export class Detector {
     const counters = this.counters.at(key)
     counters.ended[outcome]++
     counters.durations[outcome].observe(stats.durationMs / 1000)
+    if (stats.usage) this.counters.used(key, stats.usage)
     const learned = learnFrom(this.learning, turns, turn, stats, trouble, this.#state[slot] === STALE)
     const facts = turns.read(turn)
     const flagged = this.#state[slot] === STALE && trouble && trouble.reason !== 'silence' ? trouble : null

@@ -44,7 +44,7 @@ export class SelfCounters {
   }
 
   unknownEvent(source: string, type: string): void {
-    const key = `${source}\n${type}`
+    const key = `${source.length} ${source}${type}`
     const known = this.unclassified.get(key)
     if (known) known.count++
     else if (this.unclassified.size < MAX_UNKNOWN_TYPES || type === 'other') {

@@ -25,12 +25,15 @@ export type WaitReason = (typeof WAIT_REASONS)[number]
 
 export type TokenStream = 'text' | 'reasoning' | 'tool-args'
 
-/** Tokens of one turn, model call or thread, as the wire reports them. Cached input is not part of `inputTokens`. */
+/** Tokens that one turn has used, all of its model calls together, as the wire reports them. */
 export interface Usage {
+  /** Neither read from a prompt cache nor written to it. */
   inputTokens: number
   outputTokens: number
   cacheReadTokens: number
   cacheWriteTokens: number
+  /** Of those written, the ones whose lifetime in the cache the wire tells. */
+  cacheWriteByTtl?: { '5m'?: number; '1h'?: number }
 }
 
 interface OfTurn {

@@ -29,13 +29,15 @@ export class ModelKeys {
 
   /** The row of a pair, made when it is new. */
   indexOf(provider: string, model: string | null): number {
-    const known = this.#indexes.get(`${provider}\n${model ?? ''}`)
+    // Names may hold anything, a separator too.
+    const pair = `${provider.length} ${provider}${model ?? ''}`
+    const known = this.#indexes.get(pair)
     if (known !== undefined) return known
     const isOther = provider === OTHER && model === OTHER
     if (this.#keys.length >= MAX_MODEL_KEYS && !isOther) return this.indexOf(OTHER, OTHER)
     const index = this.#keys.length
     this.#keys.push({ provider, model })
-    this.#indexes.set(`${provider}\n${model ?? ''}`, index)
+    this.#indexes.set(pair, index)
     this.#onAdded(index)
     return index
   }

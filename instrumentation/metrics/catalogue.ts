@@ -1,6 +1,6 @@
 /** Every metric, once: the source of the bridges, the docs, the rules and the dashboards. */
 
-interface Definition {
+export interface Definition {
   readonly type: 'counter' | 'gauge' | 'histogram'
   /** UCUM; braces where Prometheus has no unit. */
   readonly unit: string
@@ -15,7 +15,7 @@ export const PREFIX = 'turnwatch_'
 /** Rises when a name, label or meaning changes. */
 export const CATALOGUE_VERSION = '1'
 
-export const catalogue = {
+const ofThreads = {
   thread_silence_seconds: gauge('s', ['thread'], 'Judged silence of a running turn, 0 while a tool or wait is open.'),
   thread_silence_threshold_seconds: gauge(
     's',
@@ -27,7 +27,9 @@ export const catalogue = {
   thread_info: gauge('', ['thread', 'turn', 'parent', ...M], 'Who a running turn is, always 1.'),
   thread_state: gauge('', ['thread', 'state'], 'The current state of a running turn, always 1.'),
   thread_series_omitted: gauge('{thread}', [], 'Running threads beyond the cap on series.'),
+} as const satisfies Record<string, Definition>
 
+const ofModels = {
   turns_running: gauge('{turn}', [...M, 'state'], 'Running turns by what they do.'),
   turns_waiting: gauge('{turn}', ['reason'], 'Running turns that wait for something that is not their model.'),
   wait_max_seconds: gauge('s', ['reason'], 'The longest open wait.'),
@@ -56,7 +58,23 @@ export const catalogue = {
   healthy_gap_max_seconds: gauge('s', [...M, 'phase'], 'The largest healthy silence on record.'),
   healthy_samples: gauge('{sample}', [...M, 'phase'], 'Samples behind the threshold.'),
   unclassified_events_total: counter('{event}', ['source', 'type'], 'Events of types that their source does not know.'),
+} as const satisfies Record<string, Definition>
 
+const ofPromptCaches = {
+  prompt_cache_read_tokens_total: counter('{token}', M, 'Input tokens of ended turns that were read from the cache.'),
+  prompt_cache_write_tokens_total: counter(
+    '{token}',
+    [...M, 'ttl'],
+    'Input tokens of ended turns that were written to the cache, by how long they live in it.',
+  ),
+  prompt_cache_uncached_tokens_total: counter(
+    '{token}',
+    M,
+    'Input tokens of ended turns that were neither read from the cache nor written to it.',
+  ),
+} as const satisfies Record<string, Definition>
+
+const ofItself = {
   ticks_total: counter('{tick}', [], 'Ticks of the detector.'),
   observed_seconds_total: counter('s', [], 'Time in which this process could have read events.'),
   host_suspends_total: counter('{suspend}', [], 'Sleeps of the machine, or stops of this process, that were noticed.'),
@@ -74,7 +92,21 @@ export const catalogue = {
   build_info: gauge('', ['version', 'node_version', 'catalogue'], 'Version of turnwatch, always 1.'),
 } as const satisfies Record<string, Definition>
 
+export const catalogue = { ...ofThreads, ...ofModels, ...ofPromptCaches, ...ofItself } as const
+
 export type MetricName = keyof typeof catalogue
+
+/** The catalogue as its readers take it in, part by part. */
+export const CATALOGUE_GROUPS = [
+  { title: 'Running turns', note: 'Gone when the turn ends.', metrics: ofThreads },
+  { title: 'Aggregates', note: 'What alerts are made of.', metrics: ofModels },
+  {
+    title: 'Prompt cache',
+    note: 'Of turns whose wire tells what they used. The first turn of a thread that `codex exec` resumes counts what the thread had used before, unless this process saw that.',
+    metrics: ofPromptCaches,
+  },
+  { title: 'turnwatch itself', note: 'The detector, the notifier and the store.', metrics: ofItself },
+] as const satisfies readonly { title: string; note: string; metrics: Record<string, Definition> }[]
 
 function gauge<const L extends readonly string[]>(unit: string, labels: L, help: string) {
   return { type: 'gauge', unit, labels, help } as const

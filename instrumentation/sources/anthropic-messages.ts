@@ -3,6 +3,7 @@
 import { dropOldest } from '../drop-oldest.ts'
 import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
 import { anthropicMessagesEvents } from './anthropic-messages-events.ts'
+import { updated } from './anthropic-usage.ts'
 import { type Classified, Classifier, isNonEmpty, isRaw, type Raw, text } from './classifier.ts'
 import { ResponseTurns } from './response-turn.ts'
 import {
@@ -153,18 +154,6 @@ function substance(raw: Raw, found: Classified): Classified {
       !isNonEmpty(delta.encrypted_content)) ||
     (found.key === 'content_block_delta/signature_delta' && delta.signature === '')
   return isEmpty ? { key: found.key, class: 'neutral' } : found
-}
-
-/** Later counts of a response replace earlier ones; those that are null stay. */
-function updated(before: Usage | undefined, usage: unknown): Usage | undefined {
-  if (!isRaw(usage)) return before
-  const latest = (name: string, known = 0) => (Number.isFinite(usage[name]) ? (usage[name] as number) : known)
-  return {
-    inputTokens: latest('input_tokens', before?.inputTokens),
-    outputTokens: latest('output_tokens', before?.outputTokens),
-    cacheReadTokens: latest('cache_read_input_tokens', before?.cacheReadTokens),
-    cacheWriteTokens: latest('cache_creation_input_tokens', before?.cacheWriteTokens),
-  }
 }
 
 function errorMessage(raw: Raw): string {

@@ -1,7 +1,8 @@
 /** `claude -p --output-format stream-json`, and the messages of the Claude Agent SDK. Sub-agents get turns of their own. */
 
-import { type Outcome, type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
-import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { type Outcome, type TurnEvent, UNKNOWN } from '../events.ts'
+import { turnUsage } from './anthropic-usage.ts'
+import { type Classified, Classifier, isRaw, type Raw, text } from './classifier.ts'
 import { claudeCodeEvents } from './claude-code-events.ts'
 import {
   type Direction,
@@ -191,14 +192,14 @@ export class ClaudeCodeSource implements Source {
     this.#subAgents.clear()
     this.#running = false
     const stopped = this.#interrupted && found.key === 'result/error_during_execution'
-    if (stopped) return emit(thread, { kind: 'turn.ended', outcome: 'aborted', ...usageOf(raw.usage) })
+    if (stopped) return emit(thread, { kind: 'turn.ended', outcome: 'aborted', ...turnUsage(raw.usage) })
     const outcome: Outcome = found.outcome ?? 'completed'
     if (found.class === 'terminal-error' && !this.#started) emit(thread, this.#turnStarted(undefined))
     if (found.class === 'terminal-error' && !LIMITS.has(found.key) && raw.stop_reason !== 'refusal') {
       emit(thread, { kind: 'error', message: errorMessage(raw) })
     }
     this.#started = true
-    emit(thread, { kind: 'turn.ended', outcome, ...usageOf(raw.usage) })
+    emit(thread, { kind: 'turn.ended', outcome, ...turnUsage(raw.usage) })
   }
 
   #turnStarted(model: string | undefined): TurnEvent & { kind: 'turn.started' } {
@@ -244,16 +245,4 @@ function openedBlocks(raw: Raw): Raw[] {
 function errorMessage(raw: Raw): string {
   const [first] = Array.isArray(raw.errors) ? raw.errors : []
   return text(raw.result) ?? text(first) ?? text(raw.terminal_reason) ?? 'the agent reported an error'
-}
-
-function usageOf(usage: unknown): { usage?: Usage } {
-  if (!isRaw(usage)) return {}
-  return {
-    usage: {
-      inputTokens: number(usage.input_tokens),
-      outputTokens: number(usage.output_tokens),
-      cacheReadTokens: number(usage.cache_read_input_tokens),
-      cacheWriteTokens: number(usage.cache_creation_input_tokens),
-    },
-  }
 }

@@ -203,12 +203,13 @@ function addUsage(thread: Thread, tokenUsage: unknown): void {
   if (total > 0 && total === thread.total) return
   thread.total = total
   const last = isRaw(tokenUsage.last) ? tokenUsage.last : {}
-  const cached = number(last.cachedInputTokens)
+  const [read, written] = [number(last.cachedInputTokens), number(last.cacheWriteInputTokens)]
   thread.usage = {
-    inputTokens: (thread.usage?.inputTokens ?? 0) + Math.max(0, number(last.inputTokens) - cached),
+    // The wire counts what was read from the cache or written to it as input too.
+    inputTokens: (thread.usage?.inputTokens ?? 0) + Math.max(0, number(last.inputTokens) - read - written),
     outputTokens: (thread.usage?.outputTokens ?? 0) + number(last.outputTokens),
-    cacheReadTokens: (thread.usage?.cacheReadTokens ?? 0) + cached,
-    cacheWriteTokens: (thread.usage?.cacheWriteTokens ?? 0) + number(last.cacheWriteInputTokens),
+    cacheReadTokens: (thread.usage?.cacheReadTokens ?? 0) + read,
+    cacheWriteTokens: (thread.usage?.cacheWriteTokens ?? 0) + written,
   }
 }
 

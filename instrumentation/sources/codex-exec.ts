@@ -1,5 +1,6 @@
 /** `codex exec --json`: whole items, no deltas, no turn ids. */
 
+import { dropOldest } from '../drop-oldest.ts'
 import type { TurnEvent, Usage } from '../events.ts'
 import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
 import { toolStart } from './codex-app-server.ts'
@@ -18,20 +19,31 @@ import {
 } from './source.ts'
 
 const NAME = 'codex-exec-json'
+/** The thread until the wire names it. */
+const UNNAMED = 'codex'
 
 export const codexExecClassifier = new Classifier(codexExecEvents, ['{type}'])
+
+/**
+ * The totals of the threads that this process has heard of last: a process that resumes a thread, as Codex's SDK starts
+ * one for each turn, begins at the total of all turns before.
+ */
+const totals = new Map<string, Usage>()
+const MAX_THREADS = 1000
+
+const NOTHING: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
 
 export class CodexExecSource implements Source {
   readonly name = NAME
   readonly #options: SourceOptions
   readonly #threads: ThreadIds
   readonly #wallMs: () => number
-  #session = 'codex'
+  #session = UNNAMED
   #started = false
   /** A question that the next item or turn event answers. */
   #question: string | undefined
   /** The wire reports the thread's running total; a turn's own usage is what it grew by. */
-  #total: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
+  #total: Usage | undefined
 
   constructor(options: SourceOptions = {}) {
     this.#options = options
@@ -83,23 +95,39 @@ export class CodexExecSource implements Source {
 
   #usage(usage: unknown): { usage?: Usage } {
     if (!isRaw(usage)) return {}
-    const before = this.#total
     const cacheReadTokens = number(usage.cached_input_tokens)
-    this.#total = {
-      inputTokens: Math.max(0, number(usage.input_tokens) - cacheReadTokens),
+    const cacheWriteTokens = number(usage.cache_write_input_tokens)
+    const total = {
+      // The wire counts what was read from the cache or written to it as input too.
+      inputTokens: Math.max(0, number(usage.input_tokens) - cacheReadTokens - cacheWriteTokens),
       outputTokens: number(usage.output_tokens),
       cacheReadTokens,
-      cacheWriteTokens: number(usage.cache_write_input_tokens),
+      cacheWriteTokens,
+    }
+    const before = this.#total ?? resumedFrom(totals.get(this.#session), total)
+    this.#total = total
+    if (this.#session !== UNNAMED) {
+      totals.delete(this.#session)
+      totals.set(this.#session, total)
+      dropOldest(totals, MAX_THREADS)
     }
     return {
       usage: {
-        inputTokens: Math.max(0, this.#total.inputTokens - before.inputTokens),
-        outputTokens: Math.max(0, this.#total.outputTokens - before.outputTokens),
-        cacheReadTokens: Math.max(0, this.#total.cacheReadTokens - before.cacheReadTokens),
-        cacheWriteTokens: Math.max(0, this.#total.cacheWriteTokens - before.cacheWriteTokens),
+        inputTokens: Math.max(0, total.inputTokens - before.inputTokens),
+        outputTokens: Math.max(0, total.outputTokens - before.outputTokens),
+        cacheReadTokens: Math.max(0, total.cacheReadTokens - before.cacheReadTokens),
+        cacheWriteTokens: Math.max(0, total.cacheWriteTokens - before.cacheWriteTokens),
       },
     }
   }
+}
+
+/** The total that a first turn here goes on from: nothing where it did not grow, as when a recording is read again. */
+function resumedFrom(known: Usage | undefined, total: Usage): Usage {
+  if (known === undefined) return NOTHING
+  const grew = total.inputTokens > known.inputTokens || total.cacheReadTokens > known.cacheReadTokens
+  const shrank = total.inputTokens < known.inputTokens || total.outputTokens < known.outputTokens
+  return grew && !shrank ? known : NOTHING
 }
 
 function contentEvent(raw: Raw, found: Classified): TurnEvent {

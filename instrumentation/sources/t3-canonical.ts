@@ -4,7 +4,8 @@
  */
 
 import { dropOldest } from '../drop-oldest.ts'
-import { type TurnEvent, UNKNOWN, type WaitReason, withTurn } from '../events.ts'
+import { type TurnEvent, UNKNOWN, type Usage, type WaitReason, withTurn } from '../events.ts'
+import { turnUsage } from './anthropic-usage.ts'
 import { type Classified, Classifier, entry, isRaw, type Raw, text } from './classifier.ts'
 import {
   type Direction,
@@ -314,13 +315,18 @@ export class T3CanonicalSource implements Source {
     }
     const ownLimit = OWN_LIMIT.test(`${payload.stopReason} ${payload.errorMessage}`)
     if (found.class === 'terminal-error' && !ownLimit) send({ kind: 'error', message })
-    send({ kind: 'turn.ended', outcome: found.outcome ?? 'completed' })
+    send({ kind: 'turn.ended', outcome: found.outcome ?? 'completed', ...usageOf(payload.usage) })
     // The end of an older turn leaves the one that runs as it is.
     const isOlder =
       named !== undefined && named !== thread.turn && (thread.turn !== null || thread.ended.includes(named))
     if (!isOlder) end(thread)
     else if (!thread.ended.includes(named)) thread.overtaken = [...thread.overtaken, named].slice(-ENDED_TURNS)
   }
+}
+
+/** T3 passes the provider's own usage on. Only Claude's adapter has one, and it says of itself what was cached. */
+function usageOf(usage: unknown): { usage?: Usage } {
+  return isRaw(usage) && 'cache_read_input_tokens' in usage ? turnUsage(usage) : {}
 }
 
 function end(thread: Thread): void {

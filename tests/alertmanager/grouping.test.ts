@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
 import { serveLiveness } from '../../liveness/index.ts'
 import { receiver } from '../command/receiver.ts'
 import { PrometheusServer } from '../metrics/prometheus-server.ts'
@@ -31,10 +32,17 @@ describe.skipIf(missing.includes('prometheus-alertmanager'))("the example's conf
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   })
 
-  test("waits for longer than the pack's rule takes, and for less than a provider's failure is shown", async () => {
-    const minutes = Number(/^ *group_wait: (\d+)m$/m.exec(await readFile(EXAMPLE, 'utf8'))?.[1])
-    expect(minutes).toBeGreaterThan(1.5)
+  test("waits for longer than TurnStale and ProviderStalled take, and for less than a provider's failure is shown", async () => {
+    const { route } = parse(await readFile(EXAMPLE, 'utf8')) as { route: { group_wait: string } }
+    const minutes = Number(/^(\d+)m$/.exec(route.group_wait)?.[1])
+    // Two minutes of `for`, a scrape and an evaluation.
+    expect(minutes).toBeGreaterThan(2.5)
     expect(minutes).toBeLessThan(5)
+  })
+
+  test("groups by labels that the notifier's alert and the rule's share", async () => {
+    const { route } = parse(await readFile(EXAMPLE, 'utf8')) as { route: { group_by: string[] } }
+    expect(route.group_by).toEqual(['alertname', 'provider', 'model'])
   })
 })
 
@@ -56,7 +64,10 @@ describe.skipIf(missing.includes('prometheus-alertmanager') || missing.includes(
       const server = await serveLiveness(host.watch, { port: 0 })
       onTestFinished(() => server.close())
       const instance = `127.0.0.1:${server.port}`
-      const prometheus = await PrometheusServer.start(instance, { rules: RULES, alertmanager: alertmanager.address })
+      const prometheus = await PrometheusServer.start(instance, {
+        rules: { 'rules.yaml': RULES },
+        alertmanager: alertmanager.address,
+      })
       onTestFinished(() => prometheus.stop())
       await expect.poll(() => prometheus.values('up'), soon).toEqual([1])
 

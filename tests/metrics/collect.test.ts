@@ -1,12 +1,9 @@
-import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { catalogue, PREFIX } from '../../instrumentation/metrics/catalogue.ts'
 import type { Family, Point } from '../../instrumentation/metrics/family.ts'
 import { labelValue } from '../../instrumentation/metrics/label-value.ts'
-import { registerTurnwatch } from '../../instrumentation/metrics/prom-client.ts'
 import type { MetricsOptions, Turnwatch } from '../../turnwatch.ts'
 import { fixture } from '../liveness/manual-clock.ts'
-import { samplesOf } from './exposition.ts'
 
 const M = ['provider', 'model']
 const MODEL = { provider: 'codex', model: 'gpt' }
@@ -44,6 +41,9 @@ const CONTRACT: Record<string, [Family['type'], string[]]> = {
   healthy_gap_max_seconds: ['gauge', [...M, 'phase']],
   healthy_samples: ['gauge', [...M, 'phase']],
   unclassified_events_total: ['counter', ['source', 'type']],
+  prompt_cache_read_tokens_total: ['counter', M],
+  prompt_cache_write_tokens_total: ['counter', [...M, 'ttl']],
+  prompt_cache_uncached_tokens_total: ['counter', M],
   ticks_total: ['counter', []],
   observed_seconds_total: ['counter', []],
   host_suspends_total: ['counter', []],
@@ -149,6 +149,9 @@ describe('every known combination starts at 0', () => {
     ['notifications_suppressed_total', ['reason'], ['managed', 'no-parent', 'recovered', 'ended', 'expired']],
     ['notifications_pending', ['channel'], ['callback', 'mail']],
     ['notification_oldest_pending_seconds', ['channel'], ['callback', 'mail']],
+    ['prompt_cache_read_tokens_total', ['model'], ['gpt']],
+    ['prompt_cache_write_tokens_total', ['ttl'], ['5m', '1h', 'unknown']],
+    ['prompt_cache_uncached_tokens_total', ['model'], ['gpt']],
     ['store_errors_total', ['op'], ['load', 'save', 'close', 'claim', 'outbox']],
     ['thread_series_omitted', [], ['']],
     ['turns_not_started', [], ['']],
@@ -299,44 +302,5 @@ describe('label values', () => {
     const counted = values(watch, 'unclassified_events_total', ['source', 'type'])
     expect(Object.keys(counted).length).toBeLessThanOrEqual(101)
     expect(counted['codex-exec other']).toBe(400)
-  })
-})
-
-describe('the prom-client bridge', () => {
-  test('gives a registry the same values, histograms cumulative', async () => {
-    const { watch, pass } = fixture()
-    const turn = watch.startTurn({ threadId: 'a', ...MODEL })
-    pass(3)
-    turn.observe({ kind: 'token', stream: 'text' })
-    const registry = new Registry()
-    registerTurnwatch(registry, watch)
-    const samples = samplesOf(await registry.metrics())
-    const first = samples.filter(({ name }) => name.startsWith('turnwatch_time_to_first_token_seconds'))
-    const bucket = (le: string) => first.find(({ labels }) => labels.le === le)?.value
-    expect([bucket('2'), bucket('4'), bucket('240'), bucket('+Inf')]).toEqual([0, 1, 1, 1])
-    expect(first.find(({ name }) => name.endsWith('_sum'))?.value).toBe(3)
-    expect(first.find(({ name }) => name.endsWith('_count'))?.value).toBe(1)
-  })
-
-  test('keeps nothing of turns that have ended', async () => {
-    const { watch } = fixture()
-    const registry = new Registry()
-    registerTurnwatch(registry, watch)
-    watch.startTurn({ threadId: 'gone', ...MODEL })
-    expect(await registry.metrics()).toContain('thread="gone"')
-    watch.observe('gone', { kind: 'turn.ended', outcome: 'completed' })
-    expect(await registry.metrics()).not.toContain('gone')
-  })
-
-  test('a watch that fails does not take the other metrics of the registry with it', async () => {
-    const faults: string[] = []
-    const { watch, clock } = fixture({ onError: ({ message }) => faults.push(message) })
-    const registry = new Registry()
-    registerTurnwatch(registry, watch)
-    clock.monoMs = () => {
-      throw new Error('no clock')
-    }
-    expect(await registry.metrics()).toContain('# TYPE turnwatch_ticks_total counter')
-    expect(faults).toEqual(['turnwatch: collector: no clock'])
   })
 })

@@ -1,4 +1,4 @@
-/** A real Prometheus that scrapes one target every second, and may have rules, for as long as a test needs it. */
+/** A real Prometheus that scrapes, and may have rules, for as long as a test needs it. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,39 +12,52 @@ export interface Result {
   readonly value: number
 }
 
-export interface Alerting {
-  /** The text of a rule file; evaluated every second. */
-  readonly rules: string
+export interface Setup {
+  /** Texts of rule files by name; evaluated as often as targets are scraped. */
+  readonly rules?: Readonly<Record<string, string>>
   /** Host and port of the Alertmanager that is told. */
-  readonly alertmanager: string
+  readonly alertmanager?: string
+  /** Scrape configs instead of the one job `turnwatch`, as YAML list items without indentation. */
+  readonly scrapeConfigs?: string
+  /** Where samples are written to as well. */
+  readonly remoteWrite?: string
+  /** Between two scrapes, and how long one may take. @default '1s' */
+  readonly interval?: string
+  /** Labels for everything that leaves it. */
+  readonly externalLabels?: Readonly<Record<string, string>>
+  /**
+   * How long a series without a marker stays visible. A series that is no longer scraped is gone at once by its
+   * staleness marker; nothing older may stand in for it. @default '5s'
+   */
+  readonly lookback?: string
 }
 
-const RULES = 'rules.yaml'
+/** As `/api/v1/alerts` shows it. */
+export interface FiringAlert {
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+  readonly state: 'pending' | 'firing'
+  readonly activeAt: string
+}
 
 export class PrometheusServer {
-  readonly #url: string
+  /** Without a slash at its end. */
+  readonly url: string
   readonly #folder: string
   readonly #process: ChildProcess
 
   private constructor(url: string, folder: string, process: ChildProcess) {
-    this.#url = url
+    this.url = url
     this.#folder = folder
     this.#process = process
   }
 
-  /** Starts one that scrapes `http://<target>/metrics`. */
-  static async start(target: string, alerting?: Alerting): Promise<PrometheusServer> {
+  /** Starts one that scrapes `http://<target>/metrics` of every target. */
+  static async start(targets: string | readonly string[], setup: Setup = {}): Promise<PrometheusServer> {
     const folder = await mkdtemp(join(tmpdir(), 'turnwatch-prometheus-'))
     const config = join(folder, 'prometheus.yaml')
-    await writeFile(
-      config,
-      `global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
-scrape_configs:
-  - job_name: turnwatch
-    static_configs: [{ targets: ['${target}'] }]
-${alerting ? alertingConfig(alerting) : ''}`,
-    )
-    if (alerting) await writeFile(join(folder, RULES), alerting.rules)
+    await writeFile(config, configOf([targets].flat(), setup))
+    for (const [name, text] of Object.entries(setup.rules ?? {})) await writeFile(join(folder, name), text)
     const port = await freePort()
     const child = spawn(
       '/usr/bin/prometheus',
@@ -52,8 +65,7 @@ ${alerting ? alertingConfig(alerting) : ''}`,
         `--config.file=${config}`,
         `--storage.tsdb.path=${join(folder, 'data')}`,
         `--web.listen-address=127.0.0.1:${port}`,
-        // A series that is no longer scraped is gone at once by its staleness marker; nothing older may stand in for it.
-        '--query.lookback-delta=5s',
+        `--query.lookback-delta=${setup.lookback ?? '5s'}`,
         '--log.level=error',
       ],
       { stdio: ['ignore', 'ignore', 'inherit'] },
@@ -61,10 +73,20 @@ ${alerting ? alertingConfig(alerting) : ''}`,
     return new PrometheusServer(`http://127.0.0.1:${port}`, folder, child)
   }
 
+  /** Pending and firing alerts; empty while Prometheus does not answer. */
+  async alerts(): Promise<FiringAlert[]> {
+    try {
+      const response = await fetch(`${this.url}/api/v1/alerts`)
+      return ((await response.json()) as { data: { alerts: FiringAlert[] } }).data.alerts
+    } catch {
+      return []
+    }
+  }
+
   /** The instant vector of an expression; empty while Prometheus does not answer. */
   async query(expression: string): Promise<Result[]> {
     try {
-      const response = await fetch(`${this.#url}/api/v1/query?query=${encodeURIComponent(expression)}`)
+      const response = await fetch(`${this.url}/api/v1/query?query=${encodeURIComponent(expression)}`)
       const { data } = (await response.json()) as {
         data: { result: { metric: Record<string, string>; value: [number, string] }[] }
       }
@@ -89,15 +111,23 @@ ${alerting ? alertingConfig(alerting) : ''}`,
   }
 }
 
-function alertingConfig({ alertmanager }: Alerting): string {
-  return `rule_files: [${RULES}]
-alerting:
-  alertmanagers:
-    - static_configs: [{ targets: ['${alertmanager}'] }]
+function configOf(targets: readonly string[], setup: Setup): string {
+  const job = `- job_name: turnwatch
+  static_configs: [{ targets: ${JSON.stringify(targets)} }]`
+  return `global:
+  scrape_interval: ${setup.interval ?? '1s'}
+  scrape_timeout: ${setup.interval ?? '1s'}
+  evaluation_interval: ${setup.interval ?? '1s'}
+  external_labels: ${JSON.stringify(setup.externalLabels ?? {})}
+scrape_configs:
+${setup.scrapeConfigs ?? job}
+rule_files: ${JSON.stringify(Object.keys(setup.rules ?? {}))}
+${setup.alertmanager ? `alerting: { alertmanagers: [{ static_configs: [{ targets: ['${setup.alertmanager}'] }] }] }` : ''}
+${setup.remoteWrite ? `remote_write: [{ url: '${setup.remoteWrite}', queue_config: { batch_send_deadline: 1s } }]` : ''}
 `
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }

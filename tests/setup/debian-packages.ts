@@ -4,10 +4,11 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { TestProject } from 'vitest/node'
 
-/** By the package that brings them. amtool comes with prometheus-alertmanager, promtool with prometheus. */
+/** By the package that brings them. amtool comes with prometheus-alertmanager, promtool with prometheus, vmalert with victoria-metrics. */
 const PROGRAMS = {
   prometheus: '/usr/bin/prometheus',
   'prometheus-alertmanager': '/usr/bin/prometheus-alertmanager',
+  'victoria-metrics': '/usr/bin/victoria-metrics',
   chromium: '/usr/bin/chromium',
 } as const
 export type Program = keyof typeof PROGRAMS

@@ -80,7 +80,9 @@ describe('codex app-server', () => {
       `${thread} token stream=text turn=${turn} x3`,
       `${thread} turn.ended outcome=completed turn=${turn}`,
     ])
-    expect(said.at(-1)?.event).toMatchObject({ usage: { inputTokens: 80, outputTokens: 84, cacheReadTokens: 120 } })
+    expect(said.at(-1)?.event).toMatchObject({
+      usage: { inputTokens: 60, outputTokens: 84, cacheReadTokens: 120, cacheWriteTokens: 20 },
+    })
   })
 
   it('usage is that of the model calls, each once although a failed attempt repeats that of the call before', () => {

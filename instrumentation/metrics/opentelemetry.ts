@@ -1,0 +1,6 @@
+/** The entry point `turnwatch/opentelemetry`. Importing it loads no package. */
+
+export type { Produced, ProducedMetric, TimedSource, TurnwatchProducer } from './metric-producer.ts'
+export { turnwatchProducer } from './metric-producer.ts'
+export type { CollectOptions } from './metric-source.ts'
+export { type Otlp, type OtlpOptions, startOtlp } from './otlp.ts'
