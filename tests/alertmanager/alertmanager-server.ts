@@ -19,7 +19,13 @@ export interface ShownAlert {
   readonly startsAt: string
   readonly endsAt: string
   readonly fingerprint: string
-  readonly status: { readonly state: 'unprocessed' | 'active' | 'suppressed' }
+  readonly status: {
+    readonly state: 'unprocessed' | 'active' | 'suppressed'
+    /** Fingerprints of the alerts that inhibit it. */
+    readonly inhibitedBy: readonly string[]
+    /** Ids of the silences that cover it. */
+    readonly silencedBy: readonly string[]
+  }
 }
 
 export interface NotifiedAlert {
@@ -31,14 +37,17 @@ export interface NotifiedAlert {
 
 /** The body of its webhook. */
 export interface Notification {
+  /** The name in the example: `tickets`, `pages` or `notes`. */
+  readonly receiver: string
   readonly groupKey: string
   readonly alerts: readonly NotifiedAlert[]
 }
 
 /** What is not as in the example. */
 export interface Changes {
-  /** Where its notifications go. */
+  /** Where the notifications of every receiver go; they say which one it was. */
   readonly receiverUrl: string
+  /** Of every route. */
   readonly groupWait: string
   readonly groupInterval: string
 }
@@ -75,6 +84,16 @@ export class AlertmanagerServer {
     return `http://${this.address}`
   }
 
+  /** Posts alerts that fire, by their labels. */
+  async post(alerts: readonly ShownAlert['labels'][]): Promise<void> {
+    const response = await fetch(`${this.url}/api/v2/alerts`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(alerts.map((labels) => ({ labels }))),
+    })
+    if (!response.ok) throw new Error(`Alertmanager answers ${response.status}: ${await response.text()}`)
+  }
+
   async alerts(): Promise<ShownAlert[]> {
     const response = await fetch(`${this.url}/api/v2/alerts`)
     return (await response.json()) as ShownAlert[]
@@ -107,7 +126,7 @@ function changed(example: string, { receiverUrl, groupWait, groupInterval }: Cha
   let config = example
   for (const [key, value] of Object.entries(values)) {
     const line = new RegExp(`^( *${key}:) .*$`, 'gm')
-    if (config.match(line)?.length !== 1) throw new Error(`${EXAMPLE} has not exactly one ${key}`)
+    if (!line.test(config)) throw new Error(`${EXAMPLE} has no ${key}`)
     config = config.replace(line, `$1 ${value}`)
   }
   return config
