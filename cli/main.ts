@@ -5,10 +5,12 @@ import { Command, CommanderError } from 'commander'
 import { BadInput } from '../bad-input.ts'
 import { packageVersion } from '../package-root.ts'
 import { classifyCommand } from './classify.ts'
+import { dashboardsCommand } from './dashboards.ts'
 import { demoCommand } from './demo.ts'
 import { learnCommand, thresholdsCommand } from './learn.ts'
 import { notifyCommand } from './notify.ts'
 import { replayCommand } from './replay.ts'
+import { rulesCommand } from './rules.ts'
 import { runCommand } from './run.ts'
 
 const FAILURE = 1
@@ -27,6 +29,8 @@ for (const command of [
   learnCommand(),
   thresholdsCommand(),
   notifyCommand(),
+  rulesCommand(),
+  dashboardsCommand(),
 ]) {
   program.addCommand(command)
 }

@@ -1,0 +1,32 @@
+/** Writes the files that are generated and checked in: rules, dashboards and docs. Run by `npm run build`; tests hold them current. */
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { dashboardFiles } from './dashboards/built.ts'
+import { metricsDoc } from './docs/metrics.ts'
+import { packFiles } from './rules/files.ts'
+import { makePack } from './rules/pack.ts'
+
+/** Every generated file by its path in the checkout. */
+export function generatedFiles(): Record<string, string> {
+  return {
+    ...within('rules', packFiles(makePack())),
+    ...within('dashboards', dashboardFiles()),
+    'docs/metrics.md': metricsDoc(),
+  }
+}
+
+function within(folder: string, files: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [`${folder}/${name}`, text]))
+}
+
+export function writeGeneratedFiles(): void {
+  for (const [name, text] of Object.entries(generatedFiles())) {
+    const target = fileURLToPath(new URL(name, import.meta.url))
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, text)
+  }
+}
+
+if (import.meta.main) writeGeneratedFiles()
