@@ -4,13 +4,20 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { BadInput } from '../../bad-input.ts'
+import { type MetricName, PREFIX } from '../../instrumentation/metrics/catalogue.ts'
+import type { Family } from '../../instrumentation/metrics/family.ts'
 import { writeMetrics } from '../../liveness/metrics-text.ts'
 import type { Turnwatch } from '../../turnwatch.ts'
 
 const EVERY_MS = 15_000
 
+/** What says that a detector is at work. In a file that outlives it, these would be a detector that has stopped. */
+const ALIVE: ReadonlySet<string> = new Set(
+  (['ticks_total', 'last_tick_timestamp_seconds', 'build_info'] satisfies MetricName[]).map((name) => PREFIX + name),
+)
+
 export interface MetricsFile {
-  /** Writes a last time. */
+  /** Writes a last time, without the metrics that say that a detector is at work. */
   close(): Promise<void>
 }
 
@@ -32,10 +39,10 @@ export function metricsTarget(name: string): string {
 export function keepMetricsFile(watch: Turnwatch, file: string, onFault: (error: Error) => void): MetricsFile {
   let broken = false
   let last = Promise.resolve()
-  const update = () => {
+  const update = (families: () => readonly Family[]) => {
     last = last.then(async () => {
       try {
-        await replaceFile(file, (await writeMetrics(watch.metrics(), false)).text)
+        await replaceFile(file, (await writeMetrics(families(), false)).text)
       } catch (error) {
         if (!broken) onFault(error as Error)
         broken = true
@@ -43,13 +50,13 @@ export function keepMetricsFile(watch: Turnwatch, file: string, onFault: (error:
     })
     return last
   }
-  void update()
-  const timer = setInterval(update, EVERY_MS)
+  void update(() => watch.metrics())
+  const timer = setInterval(() => update(() => watch.metrics()), EVERY_MS)
   timer.unref()
   return {
     close: () => {
       clearInterval(timer)
-      return update()
+      return update(() => watch.metrics().filter(({ name }) => !ALIVE.has(name)))
     },
   }
 }

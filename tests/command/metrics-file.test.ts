@@ -46,3 +46,21 @@ it('the file is replaced every 15 s and at the end, and is whole whenever it is 
   vi.advanceTimersByTime(60_000)
   expect(readdirSync(folder)).toEqual(['turnwatch.prom'])
 })
+
+it('what is left of a run that has ended says nothing of a detector, which would be one that has stopped', async () => {
+  const watch = createTurnwatch()
+  const file = join(folder, 'turnwatch.prom')
+  const names = () => new Set(samplesOf(readFileSync(file, 'utf8')).map(({ name }) => name))
+  const kept = keepMetricsFile(watch, metricsTarget(file), (error) => {
+    throw error
+  })
+  await vi.waitFor(() => expect(readdirSync(folder)).toEqual(['turnwatch.prom']), 30_000)
+  const running = names()
+  await kept.close()
+  const left = names()
+  expect([...running].filter((name) => !left.has(name)).sort()).toEqual([
+    'turnwatch_build_info',
+    'turnwatch_last_tick_timestamp_seconds',
+    'turnwatch_ticks_total',
+  ])
+})

@@ -53,7 +53,7 @@ describe.concurrent('bad input is one line and exit code 2, and nothing is start
     expect(option.stderr).toMatch(/^turnwatch: unknown option '--notfy'; allowed: --source, .*--notify, .*--help\n$/)
     const command = await turnwatch(['watch']).ended
     expect(command.stderr).toBe(
-      "turnwatch: unknown command 'watch'; allowed: run, demo, replay, classify, learn, thresholds, notify\n",
+      "turnwatch: unknown command 'watch'; allowed: run, demo, replay, classify, learn, thresholds, notify, rules, dashboards\n",
     )
     expect([option.code, command.code]).toEqual([2, 2])
   })
