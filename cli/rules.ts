@@ -1,10 +1,19 @@
 /** `turnwatch rules`: the Prometheus rules, with knobs. */
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command, Option } from 'commander'
 import { BadInput } from '../bad-input.ts'
-import { alertGroups, crdFile, crdOf, packFiles, plainFile, recordingGroups } from '../rules/files.ts'
+import {
+  ALERTS_FILE,
+  alertGroups,
+  changesLost,
+  crdFile,
+  crdOf,
+  packFiles,
+  plainFile,
+  recordingGroups,
+} from '../rules/files.ts'
 import { makePack, PACK_KNOBS_HELP, type Pack } from '../rules/pack.ts'
 import { collected, file } from './options.ts'
 
@@ -14,6 +23,7 @@ interface Options {
   readonly enable?: readonly string[]
   readonly format?: 'plain' | 'crd'
   readonly out?: string
+  readonly replace?: true
   readonly list?: true
   readonly json?: true
 }
@@ -43,6 +53,7 @@ export function rulesCommand(): Command {
       'write the files there instead: turnwatch-recording.yaml, turnwatch-alerts.yaml, kubernetes/',
       file,
     )
+    .option('--replace', 'write them though those that are there were made with knobs that are not set now')
     .option('--list', 'print the alerts and their knobs')
     .option(
       '--json',
@@ -51,11 +62,13 @@ export function rulesCommand(): Command {
     .action(run)
 }
 
-function run({ format, out, list, json, ...changes }: Options): void {
+function run({ format, out, replace, list, json, ...changes }: Options): void {
   const pack = makePack(changes)
+  if (replace && out === undefined) throw new BadInput('rules: --replace goes with --out')
   if (out !== undefined) {
     if (list || json || format)
       throw new BadInput('rules: --out writes every file; it goes with none of --format, --list, --json')
+    if (!replace) keepChanges(out, pack)
     writeFiles(out, packFiles(pack))
   } else if (list) process.stdout.write(json ? listLines(pack) : listText(pack))
   else if (json) {
@@ -64,7 +77,27 @@ function run({ format, out, list, json, ...changes }: Options): void {
   } else process.stdout.write(format === 'crd' ? crdFile(pack) : plainFile(pack))
 }
 
+/** Throws BadInput when the files that are there have knobs which this pack would undo without a word. */
+function keepChanges(folder: string, pack: Pack): void {
+  const lost = changesLost(textOf(join(folder, ALERTS_FILE)), pack)
+  if (lost.length === 0) return
+  throw new BadInput(
+    `--out ${folder}: ${ALERTS_FILE} there was made with ${lost.join(' ')}: repeat them, or add --replace`,
+  )
+}
+
+/** Empty for a file that cannot be read: whether it can be written is then found out. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
 function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isFile())
+    throw new BadInput(`--out ${folder}: is a file, and not a folder`)
   for (const [name, text] of Object.entries(files)) {
     const target = join(folder, name)
     try {
@@ -101,7 +134,7 @@ function listText({ alerts, knobs: packKnobs }: Pack): string {
     'Knobs of the pack, --set knob=value:\n',
     ...pack,
     '\nAlerts with their knobs, --set Alert.knob=value. severity is critical (pages), warning (a ticket) or info;\n',
-    'for is how long it must hold before it fires. Limits in seconds are plain numbers, shares go from 0 to 1.\n',
+    'for is how long it must hold before it fires. Limits in seconds are plain numbers, shares go from 0 to below 1.\n',
     ...lines,
   ].join('')
 }

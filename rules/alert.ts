@@ -12,6 +12,10 @@ export type Severity = (typeof SEVERITIES)[number]
 export interface PackKnobs {
   /** Labels that tell one host from another; aggregations over the fleet are without them. */
   readonly hostLabels: string
+  /** Labels by which, besides job and instance, a host is known again. */
+  readonly clusterLabels: string
+  /** How long a host that missed scrapes counts as it was last seen. */
+  readonly gap: string
   /** Where the runbooks are read, without a slash at its end. */
   readonly runbooks: string
   /** Where Grafana is, without a slash at its end. */
@@ -36,6 +40,9 @@ export interface Alert {
   /** The dashboard that shows it, opened for the values of these labels. */
   readonly dashboard: { readonly uid: DashboardUid; readonly labels: readonly string[] }
 }
+
+/** The model in a description: hosts that do not know it leave the label empty. */
+export const MODEL = '{{ or $labels.model "(model unknown)" }}'
 
 type Knobs = Readonly<Record<string, KnobDefinition<number> | KnobDefinition<string>>>
 type Values<K extends Knobs> = { readonly [N in keyof K]: K[N]['value'] }

@@ -16,7 +16,7 @@ type Unit = 'seconds' | 'share' | 'count' | 'time' | 'pattern'
 /** A limit in seconds. */
 export const seconds = (value: number, help: string): KnobDefinition<number> => ({ value, unit: 'seconds', help })
 
-/** A part of a whole, from 0 to 1. */
+/** A part of a whole, from 0 to below 1: nothing is more than the whole. */
 export const share = (value: number, help: string): KnobDefinition<number> => ({ value, unit: 'share', help })
 
 /** A number of things. */
@@ -38,10 +38,10 @@ interface Kind {
 export const UNITS: Readonly<Record<Unit, Kind>> = {
   seconds: { allowed: 'seconds, a number from 0 up', read: (text) => decimal(text) },
   share: {
-    allowed: 'a share, from 0 to 1',
+    allowed: 'a share, from 0 to below 1',
     read: (text) => {
       const number = decimal(text)
-      return number !== undefined && number <= 1 ? number : undefined
+      return number !== undefined && number < 1 ? number : undefined
     },
   },
   count: {

@@ -24,13 +24,19 @@ export const ALERTS: readonly Alert[] = [
 /** The pack's own knobs as they are where nothing else is said. */
 export const PACK_KNOBS: PackKnobs = {
   hostLabels: 'instance, pod, container, node',
+  clusterLabels: 'cluster',
+  gap: '1m',
   runbooks: 'https://unpkg.com/turnwatch@0.1/rules/runbooks',
   grafana: 'http://localhost:3000',
 }
 
 /** What they do, and when to change them. */
 export const PACK_KNOBS_HELP: Readonly<Record<keyof PackKnobs, string>> = {
-  hostLabels: 'Labels that tell one host from another: name those that you add to targets, such as hostname',
+  hostLabels:
+    'Labels that differ from host to host, all of them, instance too: repeat these and add yours, such as hostname',
+  clusterLabels:
+    'Labels that tell hosts apart whose job and instance are the same: the external label of your clusters, if it is another',
+  gap: 'How long a host that misses scrapes counts as it was last seen; at least four scrapes',
   runbooks: 'Where the runbooks are read: an address of your own, if you have added to them',
   grafana: 'Where your Grafana is, for the links to the dashboards',
 }
@@ -122,18 +128,34 @@ function alertValue(one: string, { name, knobs }: Alert, knob: string, value: st
 }
 
 function packValue(one: string, knob: keyof PackKnobs, value: string): string {
-  if (knob === 'hostLabels') {
+  if (knob === 'gap') {
+    if (UNITS.time.read(value) !== undefined) return value
+    throw wrong('--set', one, UNITS.time.allowed)
+  }
+  if (knob === 'hostLabels' || knob === 'clusterLabels') {
     const labels = [...new Set(value.split(',').map((label) => label.trim()))]
-    if (labels.every((label) => /^[a-zA-Z]\w{0,99}$/.test(label) && !OWN_LABELS.has(label))) return labels.join(', ')
-    throw wrong('--set', one, 'names of labels with commas between them, such as instance,pod, and none of turnwatch')
+    const taken = labels.filter((label) => !/^[a-zA-Z]\w{0,99}$/.test(label) || OWN_LABELS.has(label))
+    if (taken.length > 0 || labels.includes('instance') !== (knob === 'hostLabels'))
+      throw wrong('--set', one, LABELS_ALLOWED[knob])
+    return labels.join(', ')
   }
   // No braces, which would begin a template, and nothing that ends a line or a string.
   if (/^https?:\/\/[\w\-.~:/?#[\]@!$&'()*+,;=%]{1,500}$/.test(value)) return value.replace(/\/+$/, '')
   throw wrong('--set', one, 'an address that begins with http:// or https://')
 }
 
-/** Labels that the pack aggregates over by name. */
-const OWN_LABELS: ReadonlySet<string> = new Set(['le', ...Object.values(catalogue).flatMap((one) => [...one.labels])])
+const LABELS_ALLOWED = {
+  hostLabels:
+    'names of labels with commas between them, instance among them, such as instance,pod, and none of turnwatch or the rules',
+  clusterLabels:
+    'names of labels with commas between them, besides job and instance, and none of turnwatch or the rules',
+}
+
+/** Labels that the pack aggregates or matches by name, or sets. */
+const OWN_LABELS: ReadonlySet<string> = new Set([
+  ...['le', 'job', 'alertname', 'severity'],
+  ...Object.values(catalogue).flatMap((one) => [...one.labels]),
+])
 
 function isPackKnob(knob: string): knob is keyof PackKnobs {
   return Object.hasOwn(PACK_KNOBS, knob)
@@ -148,15 +170,16 @@ function noAlert(option: string, name: string): BadInput {
 }
 
 function wrong(option: string, value: string, allowed: string): BadInput {
-  return new BadInput(`${option} ${quoted(value)}: ${allowed}`)
+  // A value that is too long to be read is cut.
+  const short = value.length > 100 ? `${value.slice(0, 100)}…` : value
+  return new BadInput(`${option} ${quoted(short)}: ${allowed}`)
 }
 
-/** On one line, and cut where it is too long to be read. */
+/** On one line. */
 function quoted(value: string): string {
-  const short = value.length > 100 ? `${value.slice(0, 100)}…` : value
-  if (/^[\w.,:/=-]+$/.test(short)) return short
+  if (/^[\w.,:/=-]+$/.test(value)) return value
   // Beyond what JSON escapes, these end lines for some readers, YAML's among them.
-  return JSON.stringify(short).replace(
+  return JSON.stringify(value).replace(
     /[\x7f-\x9f\u2028\u2029]/g,
     (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

@@ -26,18 +26,23 @@ export function recordings({ hostLabels }: PackKnobs): Recording[] {
 
 function perHost(): Recording[] {
   const group = 'turnwatch-hosts.rules'
+  // However seldom others are evaluated: HostVanishedWithTurnsRunning reads the last value when the host is gone, and what
+  // began or ended since then is not in it.
+  const interval = '15s'
   // A host shows no model before its first turn. With a 0 until then, what a host was last seen to run is never what ran
   // there before a restart.
   const none = `sum without (version, node_version, catalogue) (0 * ${metric('build_info')})`
   return [
     {
       group,
+      interval,
       record: 'instance:turnwatch_turns_running:sum',
       expr: `sum without (provider, model, state) (${metric('turns_running')})\nor\n${none}`,
       help: 'Running turns of a host.',
     },
     {
       group,
+      interval,
       record: 'instance:turnwatch_turns_stale:sum',
       expr: `sum without (provider, model, reason) (${metric('turns_stale')})\nor\n${none}`,
       help: 'Stale turns of a host.',

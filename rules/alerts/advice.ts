@@ -1,7 +1,7 @@
 /** What is shown and never called stale, and what the numbers themselves lack. */
 
 import { CATALOGUE_VERSION } from '../../instrumentation/metrics/catalogue.ts'
-import { alert } from '../alert.ts'
+import { alert, MODEL } from '../alert.ts'
 import { DASHBOARD_UIDS } from '../dashboard-link.ts'
 import { seconds, time } from '../knob.ts'
 import { metric } from '../metric.ts'
@@ -17,8 +17,7 @@ export const advisoryAlerts = [
     knobs: { seconds: seconds(3600, 'Longer than your longest tool takes') },
     expr: ({ seconds }) => `${metric('open_tool_max_seconds')} > ${seconds}`,
     summary: 'A tool has been open for long.',
-    description:
-      'A tool of {{ $labels.provider }} {{ $labels.model }} on {{ $labels.instance }} has been open for {{ $value | humanizeDuration }}. Open tools are not judged by silence.',
+    description: `A tool of {{ $labels.provider }} ${MODEL} on {{ $labels.instance }} has been open for {{ $value | humanizeDuration }}. Open tools are not judged by silence.`,
     dashboard: { uid: DASHBOARD_UIDS.overview, labels: [...HOST, 'provider', 'model'] },
   }),
   alert('WaitLong', GROUP, {

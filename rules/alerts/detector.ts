@@ -1,10 +1,10 @@
 /** Alerts on the detector: it has stopped, disagrees with its own numbers, or flags what was well. */
 
-import { alert } from '../alert.ts'
+import { alert, MODEL } from '../alert.ts'
 import { DASHBOARD_UIDS } from '../dashboard-link.ts'
 import { count, seconds, share, time } from '../knob.ts'
 import { metric } from '../metric.ts'
-import { woken } from './host-seen.ts'
+import { sameHost, woken } from './host-seen.ts'
 
 const GROUP = 'turnwatch-detector'
 const HOST = ['job', 'instance'] as const
@@ -36,8 +36,8 @@ export const detectorAlerts = [
       margin: seconds(15, 'How late a verdict may be; at least the time between two scrapes'),
       mute: time('10m', 'How long it says nothing after the host woke: verdicts wait then, on purpose'),
     },
-    expr: ({ margin, mute }) =>
-      `${metric('thread_silence_seconds')} > ${STALE_AT} * ${metric('thread_silence_threshold_seconds')} + ${margin}\nand\n${metric('thread_stale')} == 0\nunless ignoring (thread)\n(\n${indented(woken(mute))}\n)`,
+    expr: ({ margin, mute }, pack) =>
+      `${metric('thread_silence_seconds')} > ${STALE_AT} * ${metric('thread_silence_threshold_seconds')} + ${margin}\nand\n${metric('thread_stale')} == 0\nunless ${sameHost(pack)}\n(\n${indented(woken(mute))}\n)`,
     summary: 'A silent turn is not flagged.',
     description: ({ margin }) =>
       `{{ $labels.thread }} on {{ $labels.instance }} has been silent for {{ $value | humanizeDuration }}, over ${margin} s beyond where it should be stale, and is not.`,
@@ -51,8 +51,7 @@ export const detectorAlerts = [
     },
     expr: ({ seconds }) => `${metric('threshold_seconds')} > ${seconds}`,
     summary: 'A threshold is so high that a dead turn is noticed late.',
-    description:
-      'The {{ $labels.phase }} threshold of {{ $labels.provider }} {{ $labels.model }} on {{ $labels.instance }} is {{ $value | humanizeDuration }}.',
+    description: `The {{ $labels.phase }} threshold of {{ $labels.provider }} ${MODEL} on {{ $labels.instance }} is {{ $value | humanizeDuration }}.`,
     dashboard: { uid: DASHBOARD_UIDS.health, labels: [...HOST, 'provider', 'model'] },
   }),
   alert('FlagsRecovering', GROUP, {
@@ -64,8 +63,7 @@ export const detectorAlerts = [
     expr: ({ share, flags }) =>
       `provider_model:turnwatch_turns_recovered:ratio_increase1d > ${share}\nand\nprovider_model:turnwatch_turns_stale:increase1d >= ${flags}`,
     summary: 'Many flagged turns go on after all.',
-    description:
-      '{{ $value | humanizePercentage }} of the flags for silence of {{ $labels.provider }} {{ $labels.model }} in the last day were followed by progress: the threshold may be too low.',
+    description: `{{ $value | humanizePercentage }} of the flags for silence of {{ $labels.provider }} ${MODEL} in the last day were followed by progress: the threshold may be too low.`,
     dashboard: { uid: DASHBOARD_UIDS.health, labels: ['job', 'provider', 'model'] },
   }),
 ]

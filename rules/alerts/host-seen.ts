@@ -1,19 +1,25 @@
-/**
- * Whether a host is seen, or has just slept. Matched by all labels that Prometheus has put on a target, that is by
- * `ignoring` those of turnwatch: two clusters may both have a job `agents` with an instance `10.0.0.1:9464`, and they are
- * not the same host.
- */
+/** Whether a host is seen, what it last said, or whether it has just slept. */
 
-import { catalogue, type MetricName } from '../../instrumentation/metrics/catalogue.ts'
+import type { PackKnobs } from '../alert.ts'
 import { metric } from '../metric.ts'
 
 /** A host shows it as long as it is seen. */
 export const SEEN = metric('build_info')
 
-/** Matches series of a metric with those of `SEEN` from the same host. */
-export function sameHostAs(...names: readonly MetricName[]): string {
-  const own = [...names, 'build_info' as const].flatMap((name): readonly string[] => catalogue[name].labels)
-  return `ignoring (${[...new Set(own)].join(', ')})`
+/**
+ * Matches series of one host. Not by all labels of its target: with the first label that is added there, every host would
+ * look vanished. Nor by job and instance alone: two clusters may both have a job `agents` with an instance `10.0.0.1:9464`.
+ */
+export function sameHost({ clusterLabels }: PackKnobs): string {
+  return `on (job, instance, ${clusterLabels})`
+}
+
+/**
+ * A series, and for the window what it last said if its host is not seen: scrapes get lost, and a host that is gone has not
+ * taken anything back. One that is seen without the series has restarted.
+ */
+export function present(series: string, window: string, pack: PackKnobs): string {
+  return `(${series} or (last_over_time(${series}[${window}]) unless ${sameHost(pack)} ${SEEN}))`
 }
 
 /** Hosts that woke within a window. Across a sleep longer than the window there is nothing for `increase` to begin with. */

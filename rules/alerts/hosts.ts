@@ -4,7 +4,7 @@ import { alert } from '../alert.ts'
 import { DASHBOARD_UIDS } from '../dashboard-link.ts'
 import { pattern, time } from '../knob.ts'
 import { metric } from '../metric.ts'
-import { SEEN, sameHostAs, woken } from './host-seen.ts'
+import { SEEN, sameHost, woken } from './host-seen.ts'
 
 const GROUP = 'turnwatch-hosts'
 const HOST = ['job', 'instance'] as const
@@ -18,9 +18,9 @@ export const hostAlerts = [
     // Covers a killed process, a deleted pod and a push that stopped: none of them leaves an `up` of 0 behind.
     // The recorded sum is 0 once a host runs nothing, where a series of its own from before a restart is still not; the raw
     // ones stand in for it where only the alerts are loaded.
-    expr: ({ memory }) => {
+    expr: ({ memory }, pack) => {
       const raw = `sum without (provider, model, state) (last_over_time(${metric('turns_running')}[${memory}]))`
-      return `(\n  last_over_time(instance:turnwatch_turns_running:sum[${memory}])\n  or\n  ${raw}\n) > 0\nunless ${sameHostAs()} ${SEEN}`
+      return `(\n  last_over_time(instance:turnwatch_turns_running:sum[${memory}])\n  or\n  ${raw}\n) > 0\nunless ${sameHost(pack)} ${SEEN}`
     },
     summary: 'A host is gone, and its turns with it.',
     description:
@@ -38,8 +38,8 @@ export const hostAlerts = [
       ),
     },
     // The other targets of a Prometheus, even of the same job, are not ours to judge.
-    expr: ({ memory, jobs }) =>
-      `(up == 0 and ${sameHostAs()} last_over_time(${SEEN}[${memory}]))\nor\nup{job=~"${jobs}"} == 0`,
+    expr: ({ memory, jobs }, pack) =>
+      `(up == 0 and ${sameHost(pack)} last_over_time(${SEEN}[${memory}]))\nor\nup{job=~"${jobs}"} == 0`,
     summary: 'A host cannot be scraped.',
     description: '{{ $labels.instance }} of {{ $labels.job }} does not answer scrapes.',
     dashboard: PAGE,

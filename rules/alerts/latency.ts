@@ -1,6 +1,6 @@
 /** Alerts on how well the models do: slow to begin, slow to go on, failing. */
 
-import { alert } from '../alert.ts'
+import { alert, MODEL } from '../alert.ts'
 import { DASHBOARD_UIDS } from '../dashboard-link.ts'
 import { count, seconds, share } from '../knob.ts'
 
@@ -18,8 +18,7 @@ export const latencyAlerts = [
     expr: ({ seconds, turns }) =>
       `provider_model:turnwatch_time_to_first_token_seconds:p95_15m > ${seconds}\nand\nprovider_model:turnwatch_time_to_first_token_seconds:increase15m >= ${turns}`,
     summary: 'First tokens are slow.',
-    description:
-      'One in twenty turns of {{ $labels.provider }} {{ $labels.model }} waits {{ $value | humanizeDuration }} or longer for its first token.',
+    description: `One in twenty turns of {{ $labels.provider }} ${MODEL} waits {{ $value | humanizeDuration }} or longer for its first token.`,
     dashboard: PAGE,
   }),
   alert('EventGapSlow', GROUP, {
@@ -33,8 +32,7 @@ export const latencyAlerts = [
     expr: ({ seconds, gaps }) =>
       `provider_model_phase:turnwatch_event_gap_seconds:p95_15m{phase!="first-token"} > ${seconds}\nand\nprovider_model_phase:turnwatch_event_gap_seconds:increase15m >= ${gaps}`,
     summary: 'Streams stutter.',
-    description:
-      'One in twenty {{ $labels.phase }} gaps of {{ $labels.provider }} {{ $labels.model }} lasts {{ $value | humanizeDuration }} or longer.',
+    description: `One in twenty {{ $labels.phase }} gaps of {{ $labels.provider }} ${MODEL} lasts {{ $value | humanizeDuration }} or longer.`,
     dashboard: PAGE,
   }),
   alert('TurnErrorRatioHigh', GROUP, {
@@ -47,8 +45,7 @@ export const latencyAlerts = [
     expr: ({ share, turns }) =>
       `provider_model:turnwatch_turns_failed:ratio_increase15m > ${share}\nand\nprovider_model:turnwatch_turns_ended:increase15m >= ${turns}`,
     summary: 'Many turns end in errors.',
-    description:
-      '{{ $value | humanizePercentage }} of the turns of {{ $labels.provider }} {{ $labels.model }} that ended in the last 15 minutes failed.',
+    description: `{{ $value | humanizePercentage }} of the turns of {{ $labels.provider }} ${MODEL} that ended in the last 15 minutes failed.`,
     dashboard: PAGE,
   }),
 ]

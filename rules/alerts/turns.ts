@@ -1,14 +1,14 @@
 /** Alerts on turns: one is stale or has failed, many are, or none gets on. */
 
-import { alert } from '../alert.ts'
+import { alert, MODEL } from '../alert.ts'
 import { DASHBOARD_UIDS } from '../dashboard-link.ts'
 import { count, share, time } from '../knob.ts'
 import { metric } from '../metric.ts'
-import { SEEN, sameHostAs } from './host-seen.ts'
+import { present, SEEN, sameHost } from './host-seen.ts'
 
 const GROUP = 'turnwatch-turns'
-const MODEL = ['job', 'instance', 'provider', 'model'] as const
-const PAGE = { uid: DASHBOARD_UIDS.overview, labels: MODEL }
+const HOST_MODEL = ['job', 'instance', 'provider', 'model'] as const
+const PAGE = { uid: DASHBOARD_UIDS.overview, labels: HOST_MODEL }
 
 const stale = metric('turns_stale')
 const running = metric('turns_running')
@@ -25,23 +25,19 @@ export const turnAlerts = [
         'How long it outlives a host that is gone; longer than HostVanishedWithTurnsRunning takes, 5m + its for',
       ),
     },
-    // A host that is gone has not resolved anything: its last word stands until the alerts on hosts have taken over.
-    expr: ({ hold }) =>
-      `${stale} > 0\nor\n(last_over_time(${stale}[${hold}]) > 0 unless ${sameHostAs('turns_stale')} ${SEEN})`,
+    expr: ({ hold }, pack) => `${present(stale, hold, pack)} > 0`,
     summary: 'Turns are stale.',
-    description:
-      'Stale turns of {{ $labels.provider }} {{ $labels.model }} on {{ $labels.instance }}: {{ $value }}, reason {{ $labels.reason }}.',
+    description: `Stale turns of {{ $labels.provider }} ${MODEL} on {{ $labels.instance }}: {{ $value }}, reason {{ $labels.reason }}.`,
     dashboard: PAGE,
   }),
   alert('TurnFailed', GROUP, {
     severity: 'info',
     knobs: { window: time('5m', 'How long a failure is shown; at least four scrapes') },
     // A model's first turn may fail before its counter was ever scraped at 0; on a host known before, that is an increase.
-    expr: ({ window }) =>
-      `sum without (phase) (increase(${failures}[${window}])) > 0\nor\nsum without (phase) (\n  (${failures} > 0 unless ${failures} offset ${window})\n  and ${sameHostAs('turns_stale_total')} ${SEEN} offset ${window}\n)`,
+    expr: ({ window }, pack) =>
+      `sum without (phase) (increase(${failures}[${window}])) > 0\nor\nsum without (phase) (\n  (${failures} > 0 unless ${failures} offset ${window})\n  and ${sameHost(pack)} ${SEEN} offset ${window}\n)`,
     summary: 'A provider failed a turn.',
-    description:
-      'Turns of {{ $labels.provider }} {{ $labels.model }} on {{ $labels.instance }} ended in a failure of the provider, reason {{ $labels.reason }}.',
+    description: `Turns of {{ $labels.provider }} ${MODEL} on {{ $labels.instance }} ended in a failure of the provider, reason {{ $labels.reason }}.`,
     dashboard: PAGE,
   }),
   alert('ManyTurnsStale', GROUP, {
@@ -51,9 +47,10 @@ export const turnAlerts = [
       turns: count(3, 'Fewer stale turns on a host page nobody'),
       share: share(0.25, 'Nor does a smaller share of those that run there; raise it where hosts run few turns'),
     },
-    expr: ({ turns, share }) => {
-      const all = `sum without (provider, model, reason) (${stale})`
-      return `${all} >= ${turns}\nand\n${all} > ${share} * sum without (provider, model, state) (${running})`
+    expr: ({ turns, share }, pack) => {
+      const all = `sum without (provider, model, reason) ${present(stale, pack.gap, pack)}`
+      const ofAll = `sum without (provider, model, state) ${present(running, pack.gap, pack)}`
+      return `${all} >= ${turns}\nand\n${all}\n  > ${share} * ${ofAll}`
     },
     summary: 'Many turns of a host are stale.',
     description: ({ share }) =>
@@ -70,9 +67,10 @@ export const turnAlerts = [
       ),
       share: share(0.5, 'Nor does a smaller share of those that run'),
     },
-    expr: ({ turns, share }, { hostLabels }) => {
-      const all = `sum without (${hostLabels}, model, reason) (${silent})`
-      return `${all} >= ${turns}\nand\n${all} > ${share} * sum without (${hostLabels}, model, state) (${running})`
+    expr: ({ turns, share }, pack) => {
+      const all = `sum without (${pack.hostLabels}, model, reason) ${present(silent, pack.gap, pack)}`
+      const ofAll = `sum without (${pack.hostLabels}, model, state) ${present(running, pack.gap, pack)}`
+      return `${all} >= ${turns}\nand\n${all}\n  > ${share} * ${ofAll}`
     },
     summary: 'A provider has stopped answering.',
     description: ({ share }) =>
@@ -88,10 +86,14 @@ export const turnAlerts = [
         'How far back it looks for any progress; raise it for models that are silent for longer before they answer',
       ),
     },
-    expr: ({ window }) => {
-      const working = metric('turns_running', { state: ['first-token', 'after-tool', 'mid-stream'] })
+    expr: ({ window }, pack) => {
+      const working = present(
+        metric('turns_running', { state: ['first-token', 'after-tool', 'mid-stream'] }),
+        pack.gap,
+        pack,
+      )
       const events = metric('events_total', { class: ['token', 'progress'] })
-      return `sum without (provider, model, state) (${working}) > 0\nand\nsum without (provider, model, class) (increase(${events}[${window}])) == 0`
+      return `sum without (provider, model, state) ${working} > 0\nand\nsum without (provider, model, class) (increase(${events}[${window}])) == 0`
     },
     summary: 'No turn of a host gets on.',
     description:

@@ -44,8 +44,8 @@ const CASES: Readonly<Record<string, Silenced>> = {
   HostSuspended: { here: ['DetectorDisagrees', 'NoProgress', 'TurnFailed'], 'another provider': ['TurnFailed'] },
   DetectorStopped: { here: ['DetectorDisagrees', 'NotifierBacklog'] },
   ProviderStalled: {
-    here: ['EventGapSlow', 'FirstTokenSlow', 'ManyTurnsStale', 'NoProgress', 'TurnErrorRatioHigh', 'TurnStale'],
-    'another host': ['ManyTurnsStale', 'NoProgress', 'TurnStale'],
+    here: ['EventGapSlow', 'FirstTokenSlow', 'NoProgress', 'TurnErrorRatioHigh', 'TurnStale'],
+    'another host': ['NoProgress', 'TurnStale'],
     notifier: ['TurnStale'],
   },
 }
@@ -141,6 +141,27 @@ describe.skipIf(inject('missing').includes('prometheus-alertmanager'))('in a rea
       'HostSuspended a:9464': 'suppressed',
     })
     await expect.poll(() => told().sort(), soon).toEqual(['pages: HostVanishedWithTurnsRunning', 'pages: ServerDown'])
+  })
+
+  test('a page is silenced only by what pages, whatever severities are set', async () => {
+    const { server } = await alertmanager()
+    const at = (instance: string): Place => ({ ...HERE, instance })
+    const as = (severity: string, name: string, place: Place) => ({ ...packAlert(name, place), severity })
+    await server.post([
+      as('info', 'HostVanishedWithTurnsRunning', at('a:9464')),
+      as('critical', 'ServerDown', at('a:9464')),
+      as('warning', 'ServerDown', at('b:9464')),
+      as('critical', 'ManyTurnsStale', at('b:9464')),
+      as('info', 'HostSuspended', at('c:9464')),
+      as('critical', 'NoProgress', at('c:9464')),
+      as('warning', 'DetectorDisagrees', at('c:9464')),
+    ])
+    const suppressed = async () => {
+      const alerts = await server.alerts()
+      const names = alerts.filter(({ status }) => status.state === 'suppressed').map(({ labels }) => labels.alertname)
+      return alerts.length === 7 ? names.sort() : alerts.length
+    }
+    await expect.poll(suppressed, soon).toEqual(['DetectorDisagrees'])
   })
 
   test('alerts that lack job and instance are silenced by none', async () => {

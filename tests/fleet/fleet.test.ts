@@ -16,14 +16,15 @@ import { Fleet, type FleetHost } from './fleet-hosts.ts'
 import { VictoriaMetricsServer, VmAlert } from './victoria-metrics-server.ts'
 
 /** The pack as it is; every wait is 8 s, four scrapes, and the label that the fleet adds is one that tells hosts apart. */
-const PACK = packFiles(
-  makePack({
-    set: [
-      'hostLabels=instance, pod, container, node, shard',
-      ...ALERTS.filter((alert) => alert.for).map(({ name }) => `${name}.for=8s`),
-    ],
-  }),
-)
+const SET = makePack({
+  set: [
+    'hostLabels=instance, pod, container, node, shard',
+    'clusterLabels=shard',
+    ...ALERTS.filter((alert) => alert.for).map(({ name }) => `${name}.for=8s`),
+  ],
+})
+// What is recorded every 15 s would not be found within the lookback, which is as short.
+const PACK = packFiles({ ...SET, recordings: SET.recordings.map(({ interval: _interval, ...recording }) => recording) })
 const RULES = {
   [RECORDING_FILE]: PACK[RECORDING_FILE] as string,
   [ALERTS_FILE]: PACK[ALERTS_FILE] as string,

@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, inject, it } from 'vitest'
 import { stringify } from 'yaml'
 import { generatedFiles } from '../../build-files.ts'
-import { ALERTS_FILE, CRD_FILE, crdOf, packFiles, plainFile, RECORDING_FILE } from '../../rules/files.ts'
+import {
+  ALERTS_FILE,
+  CRD_FILE,
+  crdOf,
+  packFiles,
+  plainFile,
+  RECORDING_FILE,
+  recordingGroups,
+} from '../../rules/files.ts'
 import { ALERTS, makePack, type PackChanges } from '../../rules/pack.ts'
 import { root } from '../command/harness.ts'
 import { folderOf, program, promtool } from './promtool.ts'
@@ -14,6 +22,11 @@ it('the files that are checked in are those that the sources make', () => {
   const rules = Object.entries(generatedFiles()).filter(([name]) => name.startsWith('rules/'))
   expect(rules.map(([name]) => name)).toEqual([RECORDING_FILE, ALERTS_FILE, CRD_FILE].map((name) => `rules/${name}`))
   for (const [name, text] of rules) expect(text, `${name}: npm run build`).toBe(readFileSync(root + name, 'utf8'))
+})
+
+it('what is known of each host is recorded every 15s, however seldom other rules are evaluated', () => {
+  const [hosts] = recordingGroups(makePack())
+  expect(hosts).toMatchObject({ name: 'turnwatch-hosts.rules', interval: '15s' })
 })
 
 /** Every knob away from its default at least once. */
@@ -28,7 +41,9 @@ const CHANGES: readonly PackChanges[] = [
   {
     set: [
       'ServerDown.jobs=(?:bots|agents)-[a-z]+.*',
-      'hostLabels=hostname,host',
+      'hostLabels=instance,host',
+      'clusterLabels=region,zone',
+      'gap=4m',
       'runbooks=https://wiki.example.com/a%20b',
       'grafana=https://g.example.com/g',
     ],

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -41,13 +42,21 @@ describe('a knob changes its rule, and that one alone', () => {
 
   it('a knob of the pack changes every rule that it concerns', () => {
     const pack = makePack({
-      set: ['hostLabels= hostname,host ,hostname', 'grafana=https://g.example/x/', 'runbooks=https://w.example'],
+      set: ['hostLabels= instance,host ,instance', 'grafana=https://g.example/x/', 'runbooks=https://w.example'],
     })
     const text = plainFile(pack)
     expect(text).not.toMatch(/\bpod\b|unpkg|localhost/)
-    expect(text).toContain('sum without (hostname, host, state) (turnwatch_turns_running)')
+    expect(text).toContain('sum without (instance, host, state) (turnwatch_turns_running)')
     expect(text).toContain('runbook_url: https://w.example/TurnStale.md')
     expect(text).toContain('dashboard_url: https://g.example/x/d/turnwatch-overview?')
+  })
+
+  it('hosts are known again by job, instance and the labels of clusters, and counted over gaps', () => {
+    const text = plainFile(makePack({ set: ['clusterLabels=region, zone', 'gap=4m'] }))
+    expect(text).not.toMatch(/\bcluster\b|\[1m\]/)
+    expect(text).toContain('unless on (job, instance, region, zone) turnwatch_build_info')
+    for (const alert of ['ManyTurnsStale', 'ProviderStalled', 'NoProgress'])
+      expect(ruleOf(alert, { set: ['gap=4m'] })?.expr).toContain('[4m]')
   })
 
   it('the last of several values stands', () => {
@@ -68,12 +77,14 @@ describe('a knob changes its rule, and that one alone', () => {
       disable: ['WaitLong'],
     })
     expect(changes).toEqual(['--set TurnStale.for=2m', '--set "ServerDown.jobs=a.b|c"', '--disable WaitLong'])
+    const long = `runbooks=https://wiki.example/${'x'.repeat(200)}`
+    expect(makePack({ set: [long] }).changes).toEqual([`--set ${long}`])
   })
 })
 
 describe('what is no knob or no value is refused, with what is allowed', () => {
   const long = 'x'.repeat(10_000)
-  it.each([
+  it.each<[set: string, allowed: string]>([
     ['TurnStale', 'Alert.knob=value or knob=value'],
     ['', 'Alert.knob=value or knob=value'],
     ['=1', 'Alert.knob=value or knob=value'],
@@ -100,7 +111,8 @@ describe('what is no knob or no value is refused, with what is allowed', () => {
     ['WaitLong.seconds=Infinity', 'seconds, a number from 0 up'],
     ['WaitLong.seconds=1 or vector(1)', 'seconds, a number from 0 up'],
     [`WaitLong.seconds=${'9'.repeat(400)}`, 'seconds, a number from 0 up'],
-    ['ManyTurnsStale.share=1.1', 'a share, from 0 to 1'],
+    ['ManyTurnsStale.share=1.1', 'a share, from 0 to below 1'],
+    ['ManyTurnsStale.share=1', 'a share, from 0 to below 1'],
     ['ManyTurnsStale.turns=0', 'a whole number from 1 up'],
     ['ManyTurnsStale.turns=2.5', 'a whole number from 1 up'],
     ['ServerDown.jobs=', 'a regular expression'],
@@ -113,8 +125,16 @@ describe('what is no knob or no value is refused, with what is allowed', () => {
     ['hostLabels=', 'names of labels'],
     ['hostLabels=instance,', 'names of labels'],
     ['hostLabels=instance) or vector(1', 'names of labels'],
-    ['hostLabels=provider', 'none of turnwatch'],
-    ['hostLabels=le', 'none of turnwatch'],
+    ['hostLabels=hostname', 'instance among them'],
+    ...['provider', 'model', 'state', 'reason', 'phase', 'outcome', 'class', 'job', 'alertname', 'severity'].map(
+      (label): [string, string] => [`hostLabels=instance,${label}`, 'none of turnwatch or the rules'],
+    ),
+    ['clusterLabels=', 'names of labels'],
+    ['clusterLabels=instance', 'besides job and instance'],
+    ['clusterLabels=cluster,job', 'besides job and instance'],
+    ['gap=0s', 'a time as Prometheus writes it'],
+    ['gap=1', 'a time as Prometheus writes it'],
+    ['hostLabels=instance,le', 'none of turnwatch'],
     ['hostLabels=__name__', 'names of labels'],
     ['grafana=localhost:3000', 'an address that begins with http:// or https://'],
     ['grafana=javascript://x', 'an address that begins with http:// or https://'],
@@ -127,7 +147,7 @@ describe('what is no knob or no value is refused, with what is allowed', () => {
     ['__proto__.x=1', 'an alert is one of'],
     ['TurnStale.__proto__=1', 'a knob of TurnStale is one of'],
     ['TurnStale.constructor=1', 'a knob of TurnStale is one of'],
-    ['__proto__=1', 'a knob of the pack is one of hostLabels, runbooks, grafana'],
+    ['__proto__=1', 'a knob of the pack is one of hostLabels, clusterLabels, gap, runbooks, grafana'],
     ['toString=1', 'a knob of the pack is one of'],
   ])('%j', (set, allowed) => {
     const refusal = (() => {
@@ -166,7 +186,7 @@ it('whatever is set either is refused as bad input, or makes rules that can be r
     '7',
     '30',
     'info',
-    'a,b',
+    'instance,b',
     'https://a.example/b',
     'a|b.*',
     '[a-c]+',
@@ -237,13 +257,42 @@ describe.concurrent('the command', () => {
     for (const [file, text] of written) expect(readFileSync(file, 'utf8')).toBe(text)
   })
 
+  it('does not undo the knobs of the files that are there, unless it is told to', async () => {
+    const folder = newPath()
+    const header = () => readFileSync(join(folder, 'turnwatch-alerts.yaml'), 'utf8').split(':')[0]
+    const jobs = ['--set', 'ServerDown.jobs=bots|agents']
+    await rules('--out', folder, ...jobs, '--set', 'TurnStale.for=2m', '--disable', 'WaitLong')
+    const refused = await rules('--out', folder, '--set', 'TurnStale.for=3m')
+    expect(refused).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `turnwatch: --out ${folder}: turnwatch-alerts.yaml there was made with --set "ServerDown.jobs=bots|agents" --disable WaitLong: repeat them, or add --replace\n`,
+    })
+    expect(header()).toContain('--set TurnStale.for=2m')
+    // Another value is a change that is meant, and so is enabling what was disabled.
+    const repeated = await rules('--out', folder, ...jobs, '--set', 'TurnStale.for=3m', '--enable', 'WaitLong')
+    expect([repeated.code, header()]).toEqual([0, expect.stringContaining('--set TurnStale.for=3m --enable WaitLong')])
+    expect([(await rules('--out', folder, '--replace')).code, header()]).toEqual([
+      0,
+      '# Generated by `turnwatch rules`',
+    ])
+    expect((await rules('--out', folder)).code).toBe(0)
+  })
+
+  it('takes a file of somebody else for one without knobs', async () => {
+    const folder = newPath()
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'turnwatch-alerts.yaml'), '# ours, --set TurnStale.for=2m\ngroups: []\n')
+    expect((await rules('--out', folder)).code).toBe(0)
+  })
+
   it('lists alerts and knobs, for people and for programs', async () => {
     const { stdout } = await rules('--list', '--set', 'TurnStale.hold=20m')
     expect(stdout).toMatch(
       /\n {2}TurnStale: Turns are stale\.\n {4}severity=warning for=1m\n {4}hold=20m {2,}How long /,
     )
     expect(stdout).toContain('\n  MetricsAbsent (off): ')
-    expect(stdout).toMatch(/\n {2}hostLabels=instance,pod,container,node {2,}Labels that tell /)
+    expect(stdout).toMatch(/\n {2}hostLabels=instance,pod,container,node {2,}Labels that differ /)
     const lines = (await rules('--list', '--json')).stdout.trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line).alert)).toEqual(ALERTS.map(({ name }) => name))
     expect(JSON.parse(String(lines[0]))).toEqual({
@@ -263,6 +312,8 @@ describe.concurrent('the command', () => {
     [['--disable', 'Nothing'], /^turnwatch: --disable Nothing: an alert is one of .*\n$/],
     [['--format', 'helm'], /^turnwatch: .*helm.*plain, crd.*\n$/],
     [['--out', join(newPath(), 'x'), '--json'], /^turnwatch: rules: --out writes every file; .*\n$/],
+    [['--replace'], /^turnwatch: rules: --replace goes with --out\n$/],
+    [['--out', fileURLToPath(import.meta.url)], /^turnwatch: --out \S+: is a file, and not a folder\n$/],
     [['--out', '/dev/null/x'], /^turnwatch: --out \/dev\/null\/x: .*\n$/],
     [['TurnStale'], /^turnwatch: .*\n$/],
   ])('refuses %j in one line, with exit code 2', async (args, line) => {

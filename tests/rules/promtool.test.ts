@@ -24,6 +24,19 @@ describe.skipIf(inject('missing').includes('prometheus'))(
       expect(await promtool('test', 'rules', `${folder}/alone.test.yaml`)).toMatchObject({ code: 0 })
     })
 
+    it('and that a host behind a collector has not stopped when it is gone, if the alert waits for as long as that repeats it', {
+      timeout: LONG,
+    }, async () => {
+      for (const [wait, code] of [
+        ['1m', 1],
+        ['2m', 0],
+      ] as const) {
+        const pack = packFiles(makePack({ set: [`DetectorStopped.for=${wait}`] }))
+        const folder = folderOf({ ...pack, 'collector.test.yaml': GONE_BEHIND_COLLECTOR })
+        expect([wait, await promtool('test', 'rules', `${folder}/collector.test.yaml`)]).toMatchObject([wait, { code }])
+      }
+    })
+
     it('and that a rule which does something else fails them', { timeout: LONG }, async () => {
       const pack = packFiles(makePack({ set: ['WaitLong.seconds=1900', 'TurnStale.for=2m'] }))
       for (const file of ['WaitLong.test.yaml', 'TurnStale.test.yaml']) {
@@ -57,6 +70,21 @@ tests:
       - expr: count by (instance) (ALERTS{alertname="HostVanishedWithTurnsRunning", alertstate="firing"})
         eval_time: 9m
         exp_samples: [{ labels: '{instance="busy:9464"}', value: 1 }]
+`
+
+/** Pushed each minute, scraped each 15 s, and repeated for 2 minutes after the last push. */
+const GONE_BEHIND_COLLECTOR = `
+rule_files: [turnwatch-alerts.yaml]
+evaluation_interval: 15s
+tests:
+  - interval: 15s
+    input_series:
+      - series: turnwatch_ticks_total{job="agents", instance="a"}
+        values: 0x3 60x3 120x3 180x3 240x3 300x7 stale
+    promql_expr_test:
+      - expr: count_over_time(ALERTS{alertstate="firing"}[20m])
+        eval_time: 20m
+        exp_samples: []
 `
 
 /** The file beside a pack that has its alert, which is off by default. */

@@ -19,6 +19,8 @@ import { absentWaits, groupInterval, plainWaits } from './waits.ts'
 export interface World {
   readonly records: Records
   readonly hostLabels: readonly string[]
+  /** Labels of targets besides job and instance, of which it is no matter whether they are there. */
+  readonly clusterLabels: readonly string[]
   /** Files in rules/runbooks. */
   readonly runbooks: readonly string[]
 }
@@ -42,7 +44,7 @@ export const CHECKS = {
   plainWaits,
   recordNames,
   runbook: (rule, { runbooks }) => runbook(rule, runbooks),
-  sidesMeet: (rule, { records }) => sidesMeet(rule, records),
+  sidesMeet: (rule, { records, clusterLabels }) => sidesMeet(rule, records, clusterLabels),
   steadyLabels,
   summary,
   templateLabels: (rule, { records }) => templateLabels(rule, records),
@@ -54,10 +56,13 @@ export const CHECKS = {
 export type Check = keyof typeof CHECKS
 
 /** What every check finds in these groups. */
-export function lint(groups: readonly LintedGroup[], hostLabels: readonly string[]): string[] {
+export function lint(
+  groups: readonly LintedGroup[],
+  { hostLabels, clusterLabels }: Omit<World, 'records' | 'runbooks'>,
+): string[] {
   const rules = groups.flatMap((group) => group.rules)
   const records = new Map(rules.flatMap(({ record, expr }) => (record === undefined ? [] : [[record, expr] as const])))
-  const world: World = { records, hostLabels, runbooks: runbookPages() }
+  const world: World = { records, hostLabels, clusterLabels, runbooks: runbookPages() }
   return [
     ...groups.flatMap(groupInterval),
     ...noDuplicates(groups),

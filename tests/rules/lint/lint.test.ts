@@ -9,12 +9,12 @@ import { noDuplicates, recordsAreRead } from './pack.ts'
 import { groupsOf, linted } from './rule.ts'
 import { groupInterval } from './waits.ts'
 
-const hostLabels = PACK_KNOBS.hostLabels.split(', ')
+const asShipped = { hostLabels: PACK_KNOBS.hostLabels.split(', '), clusterLabels: [PACK_KNOBS.clusterLabels] }
 const shipped = (file: string) => groupsOf(readFileSync(RULES + file, 'utf8'))
 
 describe('no check finds anything', () => {
   it('in the two rule files together', () => {
-    expect(lint([...shipped(RECORDING_FILE), ...shipped(ALERTS_FILE)], hostLabels)).toEqual([])
+    expect(lint([...shipped(RECORDING_FILE), ...shipped(ALERTS_FILE)], asShipped)).toEqual([])
   })
 
   it('in the resource of the operator, which has the same groups', () => {
@@ -26,12 +26,16 @@ describe('no check finds anything', () => {
   it('in the pack with what is off by default, and with its knobs set', () => {
     const set = [
       'hostLabels=instance,hostname',
+      'clusterLabels=region,zone',
+      'gap=4m',
       'TurnStale.for=5m',
       'ServerDown.jobs=bots|agents',
       'grafana=https://g.example/x',
     ]
     const pack = makePack({ set, enable: ['MetricsAbsent'], disable: ['HostSuspended'] })
-    expect(lint(groupsOf(plainFile(pack)), ['instance', 'hostname'])).toEqual([])
+    expect(
+      lint(groupsOf(plainFile(pack)), { hostLabels: ['instance', 'hostname'], clusterLabels: ['region', 'zone'] }),
+    ).toEqual([])
   })
 
   it('in what is recorded, all of which says what it is', () => {
@@ -51,6 +55,7 @@ it('the alerts are those that are shipped, but for what is off', () => {
 const world: World = {
   records: new Map([['model:turnwatch_x:sum', 'sum without (instance) (turnwatch_turns_stale)']]),
   hostLabels: ['instance'],
+  clusterLabels: ['cluster'],
   runbooks: ['X.md'],
 }
 const annotations = {
@@ -138,6 +143,8 @@ const REFUSED: Readonly<Record<Check, readonly (readonly [expr: string, says: st
     [`${stale} > turnwatch_turns_running`, 'X: the sides of > have the labels'],
     [`${stale} > 0 unless turnwatch_build_info`, 'X: the sides of unless have the labels'],
     [`${stale} > 0 and on (thread) turnwatch_thread_stale`, 'do not both have thread'],
+    [`${stale} > 0 unless on (job, region) turnwatch_build_info`, 'do not both have region'],
+    [`sum by (job) (${stale}) > 0 unless on (job, cluster) turnwatch_build_info`, 'do not both have cluster'],
     [`${stale} > 0 unless ignoring (thread) ${stale}`, 'ignore thread, which neither has'],
     [`sum without (instance) (${stale}) > ${stale}`, 'keep different labels of the target'],
     [`model:turnwatch_x:sum > ${stale}`, 'keep different labels of the target'],
@@ -178,7 +185,7 @@ describe.each(Object.entries(REFUSED))('%s refuses', (check, refused) => {
 })
 
 it('no check refuses a rule that is well', () => {
-  const expr = `sum without (reason) (${stale}) > 0\nunless ignoring (version, node_version, catalogue, provider, model) turnwatch_build_info`
+  const expr = `sum without (reason) (${stale}) > 0\nunless on (job, instance, cluster) turnwatch_build_info`
   const one = linted({ alert: 'X', annotations, expr, for: '1m' })
   expect(Object.values(CHECKS).flatMap((check) => check(one, world))).toEqual([])
 })

@@ -5,11 +5,11 @@ import { has, type Labels, labelsOf, type Records } from './labels.ts'
 import { type LintedRule, nameOf } from './rule.ts'
 
 /** Sides with different labels never meet, and the alert never fires. */
-export function sidesMeet(rule: LintedRule, records: Records): string[] {
+export function sidesMeet(rule: LintedRule, records: Records, clusterLabels: readonly string[]): string[] {
   return parts(rule.tree, 'binary').flatMap((binary) => {
     const [left, right] = [labelsOf(binary.left, records), labelsOf(binary.right, records)]
     if (left === null || right === null) return []
-    const why = parted(binary, left, right)
+    const why = parted(binary, left, right, clusterLabels)
     return why === null ? [] : [`${nameOf(rule)}: the sides of ${binary.op} ${why}`]
   })
 }
@@ -21,10 +21,16 @@ export function noDivisionByZero(rule: LintedRule): string[] {
     .map(({ op }) => `${nameOf(rule)} has a ${op} by what may be zero`)
 }
 
-function parted({ op, matching }: Binary, left: Labels, right: Labels): string | null {
+function parted(
+  { op, matching }: Binary,
+  left: Labels,
+  right: Labels,
+  clusterLabels: readonly string[],
+): string | null {
   const { how, labels = [] } = matching ?? {}
   if (how === 'on') {
-    const missing = labels.filter((label) => !has(left, label) || !has(right, label))
+    const isThere = (side: Labels, label: string) => has(side, label) || (side.target && clusterLabels.includes(label))
+    const missing = labels.filter((label) => !isThere(left, label) || !isThere(right, label))
     return missing.length > 0 ? `do not both have ${missing.join(', ')}` : null
   }
   const unknown = labels.filter((label) => !left.own.has(label) && !right.own.has(label))
