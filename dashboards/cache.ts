@@ -3,8 +3,8 @@
 import type { DashboardSource } from './dashboard.ts'
 import { toDashboard, toLabels, toRow } from './links.ts'
 import { chart, stat } from './panels.ts'
-import { shown } from './scope.ts'
-import { PLAIN } from './states.ts'
+import { counted, shown } from './scope.ts'
+import { NOTHING_COLOUR, PLAIN } from './states.ts'
 import { table } from './table.ts'
 
 const MODEL = ['provider', 'model'] as const
@@ -48,7 +48,7 @@ function total(title: string, description: string, kind: Kind) {
     description,
     unit: 'short',
     steps: PLAIN,
-    queries: [{ expr: `sum(${inRange(kind)})`, legend: 'Tokens' }],
+    queries: [{ expr: counted(`sum(${inRange(kind)})`), legend: 'Tokens' }],
     links: [toDashboard('overview', 'All providers and models')],
     empty: NO_USAGE,
     width: 6,
@@ -88,9 +88,9 @@ function totals() {
 }
 
 function models() {
-  const tokens = (kind: Kind) => `sum ${BY_MODEL} (${inRange(kind)})`
+  const tokens = (kind: Kind) => counted(`sum ${BY_MODEL} (${inRange(kind)})`)
   const written = (ttl: string) =>
-    `sum ${BY_MODEL} (increase(${shown('prompt_cache_write_tokens_total', { ttl })}[$__range]))`
+    counted(`sum ${BY_MODEL} (increase(${shown('prompt_cache_write_tokens_total', { ttl })}[$__range]))`)
   return [
     table({
       title: 'Input tokens by model',
@@ -119,6 +119,7 @@ function models() {
       unit: 'percentunit',
       max: 1,
       interval: '5m',
+      ranked: true,
       queries: [{ expr: share(perMinute, BY_MODEL), legend: '{{provider}} {{model}}' }],
       links: [THREADS],
       valueLinks: [toLabels('cache', 'Only this model', MODEL)],
@@ -165,6 +166,11 @@ function changes() {
         { expr: writtenPerMinute('5m'), legend: 'For 5 minutes' },
         { expr: writtenPerMinute('1h'), legend: 'For an hour' },
         { expr: writtenPerMinute('unknown'), legend: 'The agent does not say' },
+      ],
+      looks: [
+        { legends: /^For 5/, colour: 'light-blue' },
+        { legends: /^For an hour$/, colour: 'dark-blue' },
+        { legends: /^The agent/, colour: NOTHING_COLOUR },
       ],
       links: [THREADS],
       empty: NO_USAGE,

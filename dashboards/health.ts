@@ -1,15 +1,44 @@
 /** turnwatch itself: does every detector tick, are its verdicts right, do messages arrive, does anything else fail. */
 
 import type { DashboardSource } from './dashboard.ts'
+import { HOSTS_GONE } from './hosts-gone.ts'
+import { limitOf, percent, TICK_GONE_S, TICK_LATE_S, TICKS_WELL } from './limits.ts'
 import { toDashboard, toLabels, toRow, toRunbook } from './links.ts'
-import { hostsGone } from './overview.ts'
 import { chart, stat } from './panels.ts'
-import { orZero, quantile, shown } from './scope.ts'
-import { noneIsGood, PHASE_IN_WORDS, PLAIN, quiet, upTo } from './states.ts'
+import { counted, HOSTS_UP, orZero, quantile, SINCE_TICK, shown } from './scope.ts'
+import { alertsAt, noneIsGood, PHASE_IN_WORDS, PLAIN, QUANTILE_COLOURS, quiet, upTo, wellFrom } from './states.ts'
 import { table } from './table.ts'
 
 const THREADS = toDashboard('thread', 'Running turns, one by one')
 const ONE_HOST = toLabels('health', 'Only this host', ['instance'])
+
+const FLAGS_TAKEN_BACK = limitOf('FlagsRecovering', 'share')
+const THRESHOLD_S = limitOf('ThresholdExcessive', 'seconds')
+const OLDEST_S = limitOf('NotifierBacklog', 'seconds')
+
+const QUANTILES = [
+  { legends: /^p50$/, colour: QUANTILE_COLOURS.half },
+  { legends: /^p9\d$/, colour: QUANTILE_COLOURS.most },
+]
+
+/** A rate of every host: what is usual, the worst, and by name those that it is too low on. A choice of hosts in each point would be dots. */
+function ofHosts(name: 'ticks_total' | 'observed_seconds_total') {
+  const rate = `rate(${shown(name)}[$__rate_interval])`
+  return {
+    queries: [
+      { expr: `quantile(0.5, ${rate})`, legend: 'Half of the hosts' },
+      { expr: `min(${rate})`, legend: 'Lowest host' },
+      { expr: `${rate} < ${TICKS_WELL}`, legend: '{{instance}}' },
+    ],
+    looks: [
+      { legends: /^Half of the hosts$/, colour: 'blue' },
+      { legends: /^Lowest host$/, colour: 'purple' },
+    ],
+    limits: wellFrom(TICKS_WELL),
+    valueLinks: [ONE_HOST],
+    empty: 'No host was seen',
+  }
+}
 
 export function healthDashboard(): DashboardSource {
   return {
@@ -32,28 +61,24 @@ function hosts() {
       description: 'Hosts that show turnwatch now.',
       unit: 'short',
       steps: PLAIN,
-      queries: [{ expr: `count(${shown('build_info')})`, legend: 'Hosts' }],
+      queries: [{ expr: HOSTS_UP, legend: 'Hosts' }],
       links: [toRunbook('ServerDown')],
       width: 6,
       height: 4,
     }),
     stat({
-      title: 'Hosts gone with turns running',
-      description:
-        'Hosts seen in the last hour that are no longer there, and had turns running when they last were. 0 is good.',
-      unit: 'short',
-      steps: noneIsGood('red'),
-      queries: [{ expr: orZero(hostsGone), legend: 'Hosts' }],
+      ...HOSTS_GONE,
+      queries: [...HOSTS_GONE.queries],
       links: [toRunbook('HostVanishedWithTurnsRunning')],
       width: 6,
       height: 4,
     }),
     stat({
       title: 'Time since the last tick, slowest host',
-      description: 'A detector ticks every second. Beyond half a minute it stands still and finds nothing stale.',
+      description: `When the host was last scraped. A detector ticks every second; from ${TICK_GONE_S} seconds on it stands still and finds nothing stale, or the clocks of the host and of Prometheus differ.`,
       unit: 's',
-      steps: upTo(20, 60),
-      queries: [{ expr: `max(time() - ${shown('last_tick_timestamp_seconds')})`, legend: 'Since the last tick' }],
+      steps: upTo(TICK_GONE_S / 3, TICK_GONE_S),
+      queries: [{ expr: `max(${SINCE_TICK})`, legend: 'Since the last tick' }],
       links: [toRunbook('DetectorStopped')],
       width: 6,
       height: 4,
@@ -74,39 +99,36 @@ function hosts() {
       height: 4,
     }),
     chart({
-      title: 'Ticks per second, the ten slowest hosts',
-      description: 'One tick a second is right. 0 means that nothing on that host is found stale.',
+      title: 'Ticks per second',
+      description: `One tick a second is right. A host below ${TICKS_WELL} (green line) has a line of its own; at 0 nothing on it is found stale.`,
       unit: 'short',
-      queries: [{ expr: `bottomk(10, rate(${shown('ticks_total')}[$__rate_interval]))`, legend: '{{instance}}' }],
+      ...ofHosts('ticks_total'),
       links: [toRunbook('DetectorStopped')],
-      valueLinks: [ONE_HOST],
       width: 8,
       height: 8,
     }),
     chart({
       title: 'How late ticks were',
-      description:
-        'Half of the ticks were less late than p50, 99 of 100 less than p99. Beyond two seconds the host is blocked, and verdicts wait.',
+      description: `Half of the ticks were less late than p50, 99 of 100 less than p99. Beyond ${TICK_LATE_S} seconds (orange line) the host is blocked, and verdicts wait.`,
       unit: 's',
+      limits: noneIsGood('orange', TICK_LATE_S),
+      softMax: 1.1 * TICK_LATE_S,
       queries: [
         { expr: quantile(0.5, 'tick_lag_seconds'), legend: 'p50' },
         { expr: quantile(0.99, 'tick_lag_seconds'), legend: 'p99' },
       ],
+      looks: QUANTILES,
       links: [toRunbook('DetectorStopped')],
       width: 8,
       height: 8,
     }),
     chart({
-      title: 'Time observed, share of the clock, the ten lowest hosts',
-      description:
-        'Time in which a host could have read events. Near 100 % is good; below it the host slept or was blocked, and silence did not grow.',
+      title: 'Time observed, share of the clock',
+      description: `Time in which a host could have read events. A host below ${percent(TICKS_WELL)} (green line) has a line of its own: it slept or was blocked, and silence did not grow.`,
       unit: 'percentunit',
       max: 1,
-      queries: [
-        { expr: `bottomk(10, rate(${shown('observed_seconds_total')}[$__rate_interval]))`, legend: '{{instance}}' },
-      ],
+      ...ofHosts('observed_seconds_total'),
       links: [toRunbook('HostSuspended')],
-      valueLinks: [ONE_HOST],
       width: 8,
       height: 8,
     }),
@@ -120,10 +142,9 @@ function verdicts() {
   return [
     stat({
       title: 'Flags for silence that progress took back',
-      description:
-        'The share of the turns flagged for silence, in the time shown, that went on after all. Above 20 % a threshold may be too low.',
+      description: `The share of the turns flagged for silence, in the time shown, that went on after all. Above ${percent(FLAGS_TAKEN_BACK)} a threshold may be too low.`,
       unit: 'percentunit',
-      steps: upTo(0.1, 0.2),
+      steps: upTo(FLAGS_TAKEN_BACK / 2, FLAGS_TAKEN_BACK),
       queries: [
         {
           expr: `sum(${flags('turns_recovered_total')}) / (sum(${flags('turns_stale_total')}) > 0)`,
@@ -145,6 +166,7 @@ function verdicts() {
         { expr: quantile(0.5, 'stale_detection_delay_seconds'), legend: 'p50' },
         { expr: quantile(0.99, 'stale_detection_delay_seconds'), legend: 'p99' },
       ],
+      looks: QUANTILES,
       links: [toRunbook('DetectorDisagrees')],
       empty: 'No turn became stale by silence',
       width: 9,
@@ -178,16 +200,16 @@ function verdicts() {
           title: 'Threshold',
           expr: `max ${by} (${shown('threshold_seconds')})`,
           unit: 's',
-          steps: quiet(noneIsGood('orange', 1800)),
+          steps: quiet(alertsAt(THRESHOLD_S)),
         },
         { title: 'Longest healthy silence', expr: `max ${by} (${shown('healthy_gap_max_seconds')})`, unit: 's' },
         { title: 'Healthy turns', expr: `max ${by} (${shown('healthy_samples')})`, unit: 'short' },
-        { title: 'Flags', expr: `sum ${by} (${flags('turns_stale_total')})`, unit: 'short' },
+        { title: 'Flags', expr: counted(`sum ${by} (${flags('turns_stale_total')})`), unit: 'short' },
         {
           title: 'Taken back',
           expr: `sum ${by} (${flags('turns_recovered_total')}) / (sum ${by} (${flags('turns_stale_total')}) > 0)`,
           unit: 'percentunit',
-          steps: quiet(upTo(0.1, 0.2)),
+          steps: quiet(upTo(FLAGS_TAKEN_BACK / 2, FLAGS_TAKEN_BACK)),
         },
       ],
       sortedBy: 'Threshold',
@@ -234,13 +256,10 @@ function messages() {
     }),
     chart({
       title: 'Age of the oldest waiting message',
-      description: 'By channel. Beyond five minutes (orange line) an alert fires; after a day a message is given up.',
+      description: `By channel. Beyond ${OLDEST_S / 60} minutes (red line) an alert fires by default; after a day a message is given up.`,
       unit: 's',
-      steps: [
-        { value: null, color: 'green' },
-        { value: 300, color: 'orange' },
-      ],
-      limits: true,
+      limits: alertsAt(OLDEST_S),
+      softMax: 1.1 * OLDEST_S,
       queries: [{ expr: `max by (channel) (${shown('notification_oldest_pending_seconds')})`, legend: '{{channel}}' }],
       links: [toRunbook('NotifierBacklog')],
       empty: 'No channel is set up',
@@ -274,6 +293,13 @@ function messages() {
           legend: '{{reason}}',
         },
       ],
+      looks: [
+        { legends: /^managed$/, colour: 'blue' },
+        { legends: /^no-parent$/, colour: 'purple' },
+        { legends: /^recovered$/, colour: 'green' },
+        { legends: /^ended$/, colour: 'light-blue' },
+        { legends: /^expired$/, colour: 'red' },
+      ],
       stacked: true,
       links: [toRunbook('NotifierFailing')],
       width: 8,
@@ -301,6 +327,7 @@ function errors() {
         },
       ],
       stacked: true,
+      ranked: true,
       links: [toRunbook('DetectorStopped')],
       width: 18,
       height: 8,

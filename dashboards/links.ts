@@ -33,20 +33,24 @@ export function toLabels(name: Dashboard, title: string, labels: readonly string
   )
 }
 
-/** From a cell of a table: what its row says is chosen, by the labels of the variables' names or others. */
-export function toRow(
-  name: Dashboard,
-  title: string,
-  variables: readonly string[],
-  labels: readonly string[] = variables,
-): Link {
+/** From a cell of a table: what its row says is chosen. */
+export function toRow(name: Dashboard, title: string, labels: readonly string[]): Link {
   return withChosen(
     name,
     title,
-    variables,
+    labels,
     labels.map((label) => `\${__data.fields.${label}:percentencode}`),
   )
 }
+
+/** Another thread of the same host: that its model is another one must not hide it. */
+export function toThread(title: string, label: string): Link {
+  const values = [`\${__data.fields.${label}:percentencode}`, ALL, ALL]
+  return withChosen('thread', title, ['thread', 'provider', 'model'], values)
+}
+
+/** `$__all`, escaped so that it is no variable. */
+const ALL = '%24__all'
 
 function withChosen(name: Dashboard, title: string, variables: readonly string[], values: readonly string[]): Link {
   const kept = ['job', 'instance', 'provider', 'model'].filter((variable) => !variables.includes(variable))

@@ -1,10 +1,25 @@
 /** The fleet: is anything stale now, which provider or model is it, is it us, what changed. */
 
 import type { DashboardSource } from './dashboard.ts'
-import { ROW_RUNBOOK, toDashboard, toLabels, toRow, toRunbook } from './links.ts'
+import { alertsThatFire } from './firing-alerts.ts'
+import { HOSTS_GONE } from './hosts-gone.ts'
+import { limitOf, percent, TICK_GONE_S } from './limits.ts'
+import { toDashboard, toLabels, toRow, toRunbook } from './links.ts'
 import { chart, stat } from './panels.ts'
-import { firing, orZero, recorded, shown, silenceShare } from './scope.ts'
-import { noneIsGood, PHASE_IN_WORDS, PLAIN, quiet, SHARE, SHARE_IN_WORDS, STATE_COLOURS, upTo } from './states.ts'
+import { counted, HOSTS_UP, orZero, recorded, SINCE_TICK, shown, silenceShare } from './scope.ts'
+import {
+  alertsAt,
+  noneIsGood,
+  OUTCOME_COLOURS,
+  PHASE_IN_WORDS,
+  PLAIN,
+  quiet,
+  SHARE,
+  SHARE_IN_WORDS,
+  STARTED_COLOUR,
+  STATE_COLOURS,
+  upTo,
+} from './states.ts'
 import { table } from './table.ts'
 
 const MODEL = ['provider', 'model'] as const
@@ -35,8 +50,20 @@ const running = `sum ${BY_MODEL} (${shown('turns_running')})`
 /** As the alert ProviderStalled sees it. */
 const stalledProviders = `count(sum by (provider) (${shown('turns_stale', { reason: 'silence' })}) >= 3 and sum by (provider) (${shown('turns_stale', { reason: 'silence' })}) > 0.5 * sum by (provider) (${shown('turns_running')}))`
 
-/** As the alert HostVanishedWithTurnsRunning does. */
-export const hostsGone = `count(max by (job, instance) (last_over_time(${shown('turns_running')}[1h])) > 0 unless on (job, instance) ${shown('build_info')})`
+const ERRORS = limitOf('TurnErrorRatioHigh', 'share')
+const FIRST_TOKEN_S = limitOf('FirstTokenSlow', 'seconds')
+const GAP_S = limitOf('EventGapSlow', 'seconds')
+const THRESHOLD_S = limitOf('ThresholdExcessive', 'seconds')
+
+const RULES_WORDS = [
+  {
+    type: 'value',
+    options: {
+      0: { text: 'not loaded', color: 'red', index: 0 },
+      1: { text: 'loaded', color: 'green', index: 1 },
+    },
+  },
+] as never
 
 function now() {
   return [
@@ -51,43 +78,17 @@ function now() {
       height: 5,
     }),
     stat({
-      title: 'Quietest turn, share of its threshold',
-      description: `How near the most silent running turn is to being flagged. A turn that waits for a tool or a person counts as 0 %. ${SHARE_IN_WORDS}`,
+      title: 'Longest silence, of its threshold',
+      description: `How near the most silent running turn is to being flagged, as a share of its threshold. A turn that waits for a tool or a person counts as 0 %. ${SHARE_IN_WORDS}`,
       unit: 'percentunit',
       steps: SHARE,
       queries: [{ expr: `max(${silenceShare()})`, legend: 'Share of its threshold' }],
       links: [THREADS],
-      empty: 'No turn is running',
+      empty: 'No running turn is shown',
       width: 6,
       height: 5,
     }),
-    table({
-      title: 'Alerts that fire',
-      description: 'Alerts of the rules that fire now; the name leads to what to do. None is good.',
-      labels: {
-        alertname: 'Alert',
-        severity: 'Severity',
-        instance: 'Host',
-        provider: 'Provider',
-        model: 'Model',
-        channel: 'Channel',
-      },
-      labelLinks: { alertname: [ROW_RUNBOOK], provider: [toRow('thread', 'Its running turns', ['provider'])] },
-      columns: [
-        {
-          title: 'Firing',
-          expr: `max by (alertname, severity, instance, provider, model, channel) (${firing(['critical', 'warning', 'info'])})`,
-          unit: 'none',
-        },
-      ],
-      labelsOnly: true,
-      sortedBy: 'Severity',
-      ascending: true,
-      links: [HEALTH],
-      empty: 'No alert fires',
-      width: 12,
-      height: 10,
-    }),
+    alertsThatFire([HEALTH]),
     stat({
       title: 'Providers that stopped answering',
       description:
@@ -100,12 +101,8 @@ function now() {
       height: 5,
     }),
     stat({
-      title: 'Hosts gone with turns running',
-      description:
-        'Hosts seen in the last hour that are no longer there, and had turns running when they last were. Nobody watches those turns. 0 is good.',
-      unit: 'short',
-      steps: noneIsGood('red'),
-      queries: [{ expr: orZero(hostsGone), legend: 'Hosts' }],
+      ...HOSTS_GONE,
+      queries: [...HOSTS_GONE.queries],
       links: [HEALTH, toRunbook('HostVanishedWithTurnsRunning')],
       width: 6,
       height: 5,
@@ -147,7 +144,7 @@ function models() {
           title: 'Ended in errors',
           expr: `max ${BY_MODEL} (${recorded('provider_model:turnwatch_turns_failed:ratio_increase15m')})`,
           unit: 'percentunit',
-          steps: quiet(upTo(0.1, 0.2)),
+          steps: quiet(upTo(ERRORS / 2, ERRORS)),
         },
       ],
       sortedBy: 'Stale',
@@ -157,10 +154,13 @@ function models() {
     }),
     chart({
       title: 'Stale turns by model',
-      description: 'Which model the stale turns belong to. A flat 0 is good.',
+      description: 'Which model the stale turns belong to. None is good.',
       unit: 'short',
-      queries: [{ expr: stale, legend: MODEL_LEGEND }],
+      interval: '1m',
+      queries: [{ expr: `${stale} > 0`, legend: MODEL_LEGEND }],
       stacked: true,
+      ranked: true,
+      empty: 'No stale turn was seen',
       links: [THREADS],
       valueLinks: [ONE_MODEL],
       width: 12,
@@ -168,24 +168,30 @@ function models() {
     }),
     chart({
       title: 'Longest silence by model, share of the threshold',
-      description: `How near the most silent turn of each model came to being flagged: from 100 % of its threshold (orange line) it is suspect, from 125 % (red line) stale. Beyond 200 % it is cut off.`,
+      description: `How near the most silent turn of each model came to being flagged: from 100 % of its threshold (orange line) it is suspect, from 125 % (red line) stale. Beyond 200 % it is cut off. Solid lines tell models apart, their colours say no more.`,
       unit: 'percentunit',
-      steps: SHARE,
-      limits: true,
+      limits: SHARE,
       max: 2,
+      ranked: true,
+      interval: '1m',
       queries: [{ expr: `max ${BY_MODEL} (${silenceShare()})`, legend: MODEL_LEGEND }],
       links: [THREADS],
       valueLinks: [ONE_MODEL],
-      empty: 'No turn is running',
+      empty: 'No running turn was shown',
       width: 12,
       height: 8,
     }),
     chart({
       title: 'Running turns by what they do',
       interval: '1m',
-      description: `What the running turns are at: using a tool, waiting for something that is not their model, or waiting for output. ${PHASE_IN_WORDS}`,
+      description: `What the running turns of all hosts are at: using a tool, waiting for something that is not their model, or waiting for output. ${PHASE_IN_WORDS}`,
       unit: 'short',
-      queries: [{ expr: `sum by (state) (${shown('turns_running')})`, legend: '{{state}}' }],
+      queries: [
+        {
+          expr: `sum by (state) (${recorded('provider_model_state:turnwatch_turns_running:sum')})`,
+          legend: '{{state}}',
+        },
+      ],
       looks: [
         { legends: /^first-token$/, colour: 'light-green' },
         { legends: /^mid-stream$/, colour: STATE_COLOURS.running },
@@ -200,9 +206,11 @@ function models() {
     }),
     chart({
       title: 'Turns that end in errors, share by model',
-      description: 'Of the turns that ended in the last 15 minutes, over all hosts. Above 20 % an alert fires.',
+      description: `Of the turns that ended in the last 15 minutes, over all hosts. Above ${percent(ERRORS)} (red line) an alert fires by default.`,
       unit: 'percentunit',
       max: 1,
+      limits: alertsAt(ERRORS),
+      ranked: true,
       queries: [
         {
           expr: `max ${BY_MODEL} (${recorded('provider_model:turnwatch_turns_failed:ratio_increase15m')})`,
@@ -216,9 +224,11 @@ function models() {
     }),
     chart({
       title: 'Time to the first token, p95',
-      description:
-        'From the start of a turn to its first output: nineteen of twenty turns were faster, over the last 15 minutes and all hosts.',
+      description: `From the start of a turn to its first output: nineteen of twenty turns were faster, over the last 15 minutes and all hosts. Above ${FIRST_TOKEN_S} s (red line) an alert fires by default.`,
       unit: 's',
+      limits: alertsAt(FIRST_TOKEN_S),
+      softMax: 1.1 * FIRST_TOKEN_S,
+      ranked: true,
       queries: [
         {
           expr: `max ${BY_MODEL} (${recorded('provider_model:turnwatch_time_to_first_token_seconds:p95_15m')})`,
@@ -232,8 +242,10 @@ function models() {
     }),
     chart({
       title: 'Pauses while a model writes, p95',
-      description: 'Nineteen of twenty pauses in the stream were shorter, over the last 15 minutes and all hosts.',
+      description: `Nineteen of twenty pauses in the stream were shorter, over the last 15 minutes and all hosts. Above ${GAP_S} s (red line, drawn where it is near) an alert fires by default.`,
       unit: 's',
+      limits: alertsAt(GAP_S),
+      ranked: true,
       queries: [
         {
           expr: `max ${BY_MODEL} (${recorded('provider_model_phase:turnwatch_event_gap_seconds:p95_15m', 'phase="mid-stream"')})`,
@@ -252,25 +264,26 @@ function us() {
   return [
     stat({
       title: 'Hosts, detector, notifier',
-      description:
-        'Hosts that are seen; detectors that have not ticked lately, so that nothing there is found stale; messages about stale turns that wait to be delivered; failed tries to deliver one, and suspends of hosts, both in the time shown. All but the first should be 0.',
+      description: `Hosts that are seen; whether the rules run, without which no alert fires; detectors without a tick for ${TICK_GONE_S} seconds, so that nothing there is found stale; messages about stale turns that wait to be delivered; deliveries that failed, and suspends of hosts, both in the time shown. All numbers but the first should be 0.`,
       unit: 'short',
       queries: [
-        { expr: `count(${shown('build_info')})`, legend: 'Hosts up' },
-        { expr: orZero(`count(rate(${shown('ticks_total')}[$__rate_interval]) == 0)`), legend: 'Detectors stopped' },
+        { expr: HOSTS_UP, legend: 'Hosts up' },
+        { expr: orZero(`count(${recorded('job:turnwatch_hosts:count')}) > bool 0`), legend: 'Rules' },
+        { expr: orZero(`count(${SINCE_TICK} > ${TICK_GONE_S})`), legend: 'Detectors stopped' },
         { expr: orZero(`sum(${shown('notifications_pending')})`), legend: 'Messages waiting' },
         {
-          expr: orZero(`sum(increase(${shown('notifications_failed_total')}[$__range]))`),
-          legend: 'Failed tries',
+          expr: orZero(counted(`sum(increase(${shown('notifications_failed_total')}[$__range]))`)),
+          legend: 'Failed deliveries',
         },
         {
-          expr: orZero(`sum(increase(${shown('host_suspends_total')}[$__range]))`),
+          expr: orZero(counted(`sum(increase(${shown('host_suspends_total')}[$__range]))`)),
           legend: 'Suspends',
         },
       ],
       steps: noneIsGood('orange'),
       looks: [
         { legends: /^Hosts up$/, steps: PLAIN },
+        { legends: /^Rules$/, mappings: RULES_WORDS },
         { legends: /^Detectors stopped$/, steps: noneIsGood('red') },
       ],
       links: [HEALTH],
@@ -295,8 +308,11 @@ function changes() {
         },
       ],
       looks: [
-        { legends: /^ended: error$/, colour: 'red' },
-        { legends: /^ended: completed$/, colour: 'green' },
+        { legends: /^started$/, colour: STARTED_COLOUR },
+        ...Object.entries(OUTCOME_COLOURS).map(([outcome, colour]) => ({
+          legends: new RegExp(`^ended: ${outcome}$`),
+          colour,
+        })),
       ],
       links: [toRunbook('TurnErrorRatioHigh')],
       width: 12,
@@ -304,10 +320,12 @@ function changes() {
     }),
     chart({
       title: 'Highest threshold by model',
-      description:
-        'The threshold is the silence from which a turn is suspect. It moves as more turns of the model are measured.',
+      description: `The threshold is the silence from which a turn is suspect. It moves as more turns of the model are measured. Above ${THRESHOLD_S / 60} minutes (red line, drawn where it is near) an alert fires by default.`,
       unit: 's',
       level: true,
+      interval: '5m',
+      limits: alertsAt(THRESHOLD_S),
+      ranked: true,
       queries: [{ expr: `max ${BY_MODEL} (${shown('threshold_seconds')})`, legend: MODEL_LEGEND }],
       links: [HEALTH],
       width: 12,

@@ -35,8 +35,11 @@ import * as stats from '@grafana/grafana-foundation-sdk/stat'
 import * as stateTimeline from '@grafana/grafana-foundation-sdk/statetimeline'
 import * as timeSeries from '@grafana/grafana-foundation-sdk/timeseries'
 import type { Link } from './links.ts'
-import { PLAIN } from './states.ts'
+import { NOTHING_COLOUR, PLAIN, UNKNOWN_COLOUR } from './states.ts'
 import { DATASOURCE } from './variables.ts'
+
+/** Px: a provider, a model and a number. */
+const RANKED_WIDTH = 290
 
 interface Query {
   readonly expr: string
@@ -51,6 +54,7 @@ export interface Look {
   readonly dashed?: true
   readonly unit?: string
   readonly steps?: Threshold[]
+  readonly mappings?: ValueMapping[]
 }
 
 export interface PanelText {
@@ -85,12 +89,25 @@ export interface Placeable {
   readonly height: number
 }
 
+interface Stat extends Shown {
+  /** In place of `empty`: said in the colour of what is unknown, where more than a missing host can be the reason. */
+  readonly blind?: string
+}
+
 /**
  * One big number, or a few side by side, of the end of the time shown. Never the last one there was: where a host or a
- * turn is gone, an old number must not stand for it.
+ * turn is gone, an old number must not stand for it. Where nothing is known the words for it have a colour of their own:
+ * Grafana would give them that of the lowest step, which is often the green of what is well.
  */
-export function stat(shown: Shown): Placeable {
-  const { steps = PLAIN, mappings, queries } = shown
+export function stat(shown: Stat): Placeable {
+  const { steps = PLAIN, mappings = [], queries, empty, blind } = shown
+  const nothing: ValueMapping = {
+    type: 'special',
+    options: {
+      match: 'null+nan',
+      result: { text: empty ?? blind ?? 'No host is seen', color: empty ? NOTHING_COLOUR : UNKNOWN_COLOUR, index: 99 },
+    },
+  } as never
   const builder = new stats.PanelBuilder()
     .thresholds(thresholdsOf(steps))
     .colorScheme(new FieldColorBuilder().mode(FieldColorModeId.Thresholds))
@@ -98,25 +115,32 @@ export function stat(shown: Shown): Placeable {
     .graphMode(BigValueGraphMode.None)
     .textMode(queries.length > 1 ? BigValueTextMode.ValueAndName : BigValueTextMode.Value)
     .reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull']).fields('').values(false))
-  if (mappings) builder.mappings(mappings)
-  return finished(withQueries(builder, queries, 'instant'), shown)
+    .mappings([...mappings, nothing])
+  const words = empty ?? blind
+  return finished(withQueries(builder, queries, 'instant'), { ...shown, ...(words ? { empty: words } : {}) })
 }
 
 export interface Chart extends Shown {
   /** Drawn on top of one another. @default false */
   readonly stacked?: true
   readonly max?: number
-  /** The steps as lines, where they are limits of what is drawn. */
-  readonly limits?: true
+  /** Steps that are drawn as dashed lines, in place of `steps`. The description says what they are. */
+  readonly limits?: Threshold[]
+  /** The axis goes up to here at least, so that a limit is seen before it is reached. */
+  readonly softMax?: number
+  /** So many series that the legend is a list by their largest value, which can be scrolled. */
+  readonly ranked?: true
   /** Steps instead of slopes: a value that is set, not measured. */
   readonly level?: true
 }
 
 /** Lines over time. */
 export function chart(shown: Chart): Placeable {
-  const { queries, steps, stacked, max, limits, level, interval } = shown
+  const { queries, stacked, max, limits, softMax, steps = PLAIN, level, ranked, interval } = shown
   const builder = new timeSeries.PanelBuilder()
-    .colorScheme(new FieldColorBuilder().mode(FieldColorModeId.PaletteClassic))
+    // By its name a model has one colour on every chart, whichever others there are.
+    .colorScheme(new FieldColorBuilder().mode(FieldColorModeId.PaletteClassicByName))
+    .thresholds(thresholdsOf(limits ?? steps))
     .min(0)
     // A line would be drawn around a series of zeros too, on top of all others.
     .lineWidth(stacked ? 0 : 2)
@@ -124,18 +148,13 @@ export function chart(shown: Chart): Placeable {
     .showPoints(VisibilityMode.Auto)
     .lineInterpolation(level ? LineInterpolation.StepAfter : LineInterpolation.Linear)
     .stacking(new StackingConfigBuilder().mode(stacked ? StackingMode.Normal : StackingMode.None).group('A'))
-    .legend(
-      new VizLegendOptionsBuilder()
-        .displayMode(LegendDisplayMode.List)
-        .placement(LegendPlacement.Bottom)
-        .showLegend(true),
-    )
+    .legend(ranked ? rankedLegend() : plainLegend())
     .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi).sort(SortOrder.Descending))
-  if (steps) builder.thresholds(thresholdsOf(steps))
   if (limits) {
     builder.thresholdsStyle(new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed))
   }
   if (max !== undefined) builder.max(max)
+  if (softMax !== undefined) builder.axisSoftMax(softMax)
   if (interval) builder.interval(interval)
   return finished(withQueries(builder, queries), shown)
 }
@@ -151,13 +170,26 @@ export function timeline(shown: Shown & { readonly mappings: ValueMapping[] }): 
     .fillOpacity(80)
     .lineWidth(0)
     .rowHeight(0.9)
-    .legend(
-      new VizLegendOptionsBuilder()
-        .displayMode(LegendDisplayMode.List)
-        .placement(LegendPlacement.Bottom)
-        .showLegend(true),
-    )
+    .legend(plainLegend())
   return finished(withQueries(builder, shown.queries), shown)
+}
+
+function plainLegend(): VizLegendOptionsBuilder {
+  return new VizLegendOptionsBuilder()
+    .displayMode(LegendDisplayMode.List)
+    .placement(LegendPlacement.Bottom)
+    .showLegend(true)
+}
+
+function rankedLegend(): VizLegendOptionsBuilder {
+  return new VizLegendOptionsBuilder()
+    .displayMode(LegendDisplayMode.Table)
+    .placement(LegendPlacement.Right)
+    .showLegend(true)
+    .width(RANKED_WIDTH)
+    .calcs(['max'])
+    .sortBy('Max')
+    .sortDesc(true)
 }
 
 interface Querying extends Builder<Panel> {
@@ -177,7 +209,7 @@ export function refId(i: number): string {
   return String.fromCharCode(65 + i)
 }
 
-function thresholdsOf(steps: Threshold[]): ThresholdsConfigBuilder {
+export function thresholdsOf(steps: Threshold[]): ThresholdsConfigBuilder {
   return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps(steps)
 }
 
@@ -221,11 +253,12 @@ export function decimalsOf(unit: string): { decimals?: number } {
   return unit === 'percentunit' ? { decimals: 0 } : {}
 }
 
-function propertiesOf({ colour, dashed, unit, steps }: Look): DynamicConfigValue[] {
+function propertiesOf({ colour, dashed, unit, steps, mappings }: Look): DynamicConfigValue[] {
   return [
     ...(colour ? [{ id: 'color', value: { mode: 'fixed', fixedColor: colour } }] : []),
     ...(dashed ? [{ id: 'custom.lineStyle', value: { fill: 'dash', dash: [8, 6] } }] : []),
     ...(unit ? [{ id: 'unit', value: unit }] : []),
     ...(steps ? [{ id: 'thresholds', value: { mode: 'absolute', steps } }] : []),
+    ...(mappings ? [{ id: 'mappings', value: mappings }] : []),
   ]
 }

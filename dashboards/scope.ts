@@ -1,6 +1,6 @@
 /**
  * PromQL of what the variables at the top of a dashboard select: every selector here carries the matchers of the
- * variables that its labels allow. Recorded series are over all hosts, so the host cannot be chosen in them.
+ * variables that its labels allow. Most recorded series are over all hosts, so the host cannot be chosen in them.
  */
 
 import { catalogue, type MetricName } from '../instrumentation/metrics/catalogue.ts'
@@ -25,10 +25,20 @@ function shownBuckets<N extends MetricName>(name: N, matchers?: Matchers<N>): st
   return scoped(name, buckets(name, matchers))
 }
 
-/** What the recording rules of the pack have made. Throws for a name that they do not make. */
+/** What the recording rules of the pack have made, by the labels that its level names. Throws for a name that they do not make. */
 export function recorded(name: string, matchers?: string): string {
   if (!recordings(PACK_KNOBS).some(({ record }) => record === name)) throw new Error(`${name} is not recorded`)
-  return withMatchers(matchers ? `${name}{${matchers}}` : name, `job=~"$job", ${OF_MODEL}`)
+  const level = name.split(':', 1)[0] ?? ''
+  const chosen = [level === 'instance' ? OF_HOST : 'job=~"$job"', ...(level.startsWith('provider') ? [OF_MODEL] : [])]
+  return withMatchers(matchers ? `${name}{${matchers}}` : name, chosen.join(', '))
+}
+
+/**
+ * Of the thread that is chosen. Grafana leaves double quotes in a value as they are, so that the value stands in
+ * backticks, where PromQL takes everything for itself.
+ */
+export function ofThread<N extends MetricName>(name: N, matchers?: Matchers<N>): string {
+  return withMatchers(shown(name, matchers), `thread=\`\${thread:raw}\``)
 }
 
 /** Alerts of the pack that fire, by their severities. */
@@ -41,6 +51,17 @@ export function firing(severities: readonly Severity[]): string {
 export function orZero(expr: string): string {
   return `${expr} or 0 * sum(${shown('build_info')})`
 }
+
+/** What was counted in the time shown. Prometheus extrapolates, and there are no halves of what is counted. */
+export function counted(increase: string): string {
+  return `round(${increase})`
+}
+
+/** Hosts that are seen: an upgrade of one that pushes shows two versions of it for some minutes. */
+export const HOSTS_UP = `count(count by (job, instance) (${shown('build_info')}))`
+
+/** How long ago a host's detector ticked when the host was last seen; what has passed since then is not its fault. */
+export const SINCE_TICK = `timestamp(${shown('last_tick_timestamp_seconds')}) - ${shown('last_tick_timestamp_seconds')}`
 
 /** A quantile of a histogram over the last interval, by some of its labels. */
 export function quantile<N extends MetricName>(q: number, name: N, by: readonly string[] = []): string {

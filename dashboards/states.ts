@@ -17,6 +17,24 @@ export const STATE_COLOURS: Readonly<Record<State, string>> = {
   stale: 'red',
 }
 
+/** How turns begin and end. */
+export const STARTED_COLOUR = 'blue'
+export const OUTCOME_COLOURS = {
+  completed: 'green',
+  incomplete: 'dark-yellow',
+  aborted: 'purple',
+  error: 'red',
+  lost: 'dark-orange',
+} as const
+
+/** Of quantiles: the lower one, and the one that few exceed. */
+export const QUANTILE_COLOURS = { half: 'blue', most: 'purple' } as const
+
+/** What is not known, where it should be. */
+export const UNKNOWN_COLOUR = 'orange'
+/** What there is nothing to say about, and that may well be so. */
+export const NOTHING_COLOUR = '#7b8087'
+
 /** What a panel says where nothing is good or bad. */
 export const PLAIN: Threshold[] = [{ value: null, color: 'blue' }]
 
@@ -33,6 +51,19 @@ export function upTo(orange: number, red: number): Threshold[] {
     { value: null, color: 'green' },
     { value: orange, color: 'orange' },
     { value: red, color: 'red' },
+  ]
+}
+
+/** Green up to where an alert fires by default, then red. */
+export function alertsAt(value: number): Threshold[] {
+  return noneIsGood('red', value)
+}
+
+/** Green from here up, orange below. */
+export function wellFrom(value: number): Threshold[] {
+  return [
+    { value: null, color: 'orange' },
+    { value, color: 'green' },
   ]
 }
 

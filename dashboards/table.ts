@@ -5,7 +5,8 @@ import type { DynamicConfigValue, Threshold, ValueMapping } from '@grafana/grafa
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus'
 import { PanelBuilder } from '@grafana/grafana-foundation-sdk/table'
 import type { Link } from './links.ts'
-import { decimalsOf, finished, type PanelText, type Placeable, refId } from './panels.ts'
+import { decimalsOf, finished, type PanelText, type Placeable, refId, thresholdsOf } from './panels.ts'
+import { PLAIN, quiet } from './states.ts'
 import { DATASOURCE } from './variables.ts'
 
 interface Column {
@@ -15,7 +16,8 @@ interface Column {
   /** Colours of its cells. */
   readonly steps?: Threshold[]
   readonly mappings?: ValueMapping[]
-  readonly links?: readonly Link[]
+  /** Px. */
+  readonly width?: number
 }
 
 export interface Table extends Omit<PanelText, 'unit'> {
@@ -26,22 +28,28 @@ export interface Table extends Omit<PanelText, 'unit'> {
   /** Links of a label's cells. */
   readonly labelLinks?: Readonly<Record<string, readonly Link[]>>
   readonly columns: readonly Column[]
-  /** The title of the column by which rows are sorted, the largest first unless it says otherwise. */
-  readonly sortedBy: string
-  readonly ascending?: true
+  /** The title of the column of values by which rows are sorted, the largest first. */
+  readonly sortedBy?: string
+  /** The values stand before the labels. */
+  readonly valuesFirst?: true
   /** The values say nothing; only the labels are shown. */
   readonly labelsOnly?: true
 }
 
 export function table(shown: Table): Placeable {
-  const { labels, columns, sortedBy, ascending = false } = shown
-  const builder = new PanelBuilder().sortBy([new TableSortByFieldStateBuilder().displayName(sortedBy).desc(!ascending)])
+  const { labels, columns, sortedBy, empty } = shown
+  const builder = new PanelBuilder().thresholds(thresholdsOf(quiet(PLAIN)))
+  if (sortedBy) builder.sortBy([new TableSortByFieldStateBuilder().displayName(sortedBy).desc(true)])
   columns.forEach(({ expr, title }, i) => {
     const query = new DataqueryBuilder().refId(refId(i)).datasource(DATASOURCE).expr(expr).legendFormat(title)
     builder.withTarget(query.instant().format(PromQueryFormat.Table))
   })
   if (columns.length > 1) builder.withTransformation({ id: 'merge', options: {} })
   builder.withTransformation({ id: 'organize', options: organised(shown) })
+  // The words for an empty table would stand in every empty cell of one that has rows, and go along with its links.
+  for (const type of empty ? ['string', 'number'] : []) {
+    builder.withOverride({ matcher: { id: 'byType', options: type }, properties: [{ id: 'noValue', value: '' }] })
+  }
   for (const [label, links] of Object.entries(shown.labelLinks ?? {})) {
     builder.overrideByName(labels[label] ?? label, [{ id: 'links', value: links }])
   }
@@ -49,14 +57,15 @@ export function table(shown: Table): Placeable {
     builder.overrideByName(labels[label] ?? label, [{ id: 'custom.width', value: width }])
   }
   for (const column of columns) builder.overrideByName(column.title, propertiesOf(column))
-  // Every column of values has its own.
-  return finished(builder, { ...shown, unit: 'short' })
+  // Every column of values has its own. Labels are text: a thread called 20240611 is no number.
+  return finished(builder, { ...shown, unit: 'string' })
 }
 
-function organised({ labels, columns, labelsOnly }: Table) {
+function organised({ labels, columns, labelsOnly, valuesFirst }: Table) {
   // Grafana calls the values of a lone query Value, of several Value #A and so on.
   const values = columns.map(({ title }, i) => [columns.length > 1 ? `Value #${refId(i)}` : 'Value', title] as const)
-  const order = [...Object.keys(labels), ...values.map(([field]) => field)]
+  const fields = values.map(([field]) => field)
+  const order = valuesFirst ? [...fields, ...Object.keys(labels)] : [...Object.keys(labels), ...fields]
   return {
     excludeByName: { Time: true, ...(labelsOnly ? { Value: true } : {}) },
     indexByName: Object.fromEntries(order.map((field, i) => [field, i])),
@@ -64,13 +73,13 @@ function organised({ labels, columns, labelsOnly }: Table) {
   }
 }
 
-function propertiesOf({ unit, steps, mappings, links }: Column): DynamicConfigValue[] {
+function propertiesOf({ unit, steps, mappings, width }: Column): DynamicConfigValue[] {
   return [
     { id: 'unit', value: unit },
     ...Object.entries(decimalsOf(unit)).map(([id, value]) => ({ id, value })),
     ...(steps ? [{ id: 'thresholds', value: { mode: 'absolute', steps } }] : []),
     ...(mappings ? [{ id: 'mappings', value: mappings }] : []),
     ...(steps || mappings ? [{ id: 'custom.cellOptions', value: { type: 'color-background', mode: 'basic' } }] : []),
-    ...(links ? [{ id: 'links', value: links }] : []),
+    ...(width ? [{ id: 'custom.width', value: width }] : []),
   ]
 }

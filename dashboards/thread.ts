@@ -1,15 +1,17 @@
 /** One turn: which is nearest to its threshold, how one came there, and whether it is the turn, its model or its host. */
 
 import type { DashboardSource } from './dashboard.ts'
-import { toDashboard, toRow, toRunbook } from './links.ts'
+import { percent, TICKS_WELL } from './limits.ts'
+import { toDashboard, toRow, toRunbook, toThread } from './links.ts'
 import { chart, stat, timeline } from './panels.ts'
-import { shown, silenceShare } from './scope.ts'
-import { PLAIN, SHARE, SHARE_IN_WORDS, STALE_AT, STATE_COLOURS, STATES, stateNumber } from './states.ts'
+import { ofThread, recorded, shown, silenceShare } from './scope.ts'
+import { PLAIN, SHARE, SHARE_IN_WORDS, STALE_AT, STATE_COLOURS, STATES, stateNumber, wellFrom } from './states.ts'
 import { table } from './table.ts'
 
 const HEALTH = toDashboard('health', 'Detector and notifier')
-const THIS = { thread: '$thread' } as const
 const THREAD = 'by (job, instance, thread)'
+/** As many rows as anybody reads; there may be hundreds on every host. */
+const MOST_TURNS = 200
 const NOT_RUNNING = 'This thread runs no turn'
 
 /** Words and colours of the numbers of states. */
@@ -39,9 +41,12 @@ export function threadDashboard(): DashboardSource {
 }
 
 function runningTurns() {
+  const shares = `topk(${MOST_TURNS}, max by (job, instance, thread, provider, model) (${silenceShare()}))`
+  // The other columns are of the same turns.
+  const ofThese = (expr: string) => `max ${THREAD} ((${expr}) and on (job, instance, thread) ${shares})`
   return table({
     title: 'Running turns, the most silent first',
-    description: `Every running turn with its silence as a share of its threshold. ${SHARE_IN_WORDS} Choose a thread to see it below. Hosts may leave out threads, see the health dashboard.`,
+    description: `The running turns, up to ${MOST_TURNS} of them, with their silence as a share of the threshold. ${SHARE_IN_WORDS} Choose a thread to see it below. Hosts may leave out threads, see the health dashboard.`,
     labels: {
       thread: 'Thread',
       provider: 'Provider',
@@ -54,44 +59,39 @@ function runningTurns() {
     columns: [
       {
         title: 'Share of threshold',
-        expr: `max by (job, instance, thread, provider, model) (${silenceShare()})`,
+        expr: shares,
         unit: 'percentunit',
         steps: SHARE,
       },
       {
         title: 'Silence',
-        expr: ofChosenModel(shown('thread_silence_seconds')),
+        expr: ofThese(shown('thread_silence_seconds')),
         unit: 's',
       },
       {
         title: 'Threshold',
-        expr: ofChosenModel(shown('thread_silence_threshold_seconds')),
+        expr: ofThese(shown('thread_silence_threshold_seconds')),
         unit: 's',
       },
       {
         title: 'State',
-        expr: ofChosenModel(stateNumber((state) => shown('thread_state', { state }))),
+        expr: ofThese(stateNumber((state) => shown('thread_state', { state }))),
         unit: 'none',
         mappings: STATE_WORDS,
       },
     ],
     sortedBy: 'Share of threshold',
     links: [toRunbook('TurnStale')],
-    empty: 'No turn is running',
+    empty: 'No running turn is shown',
     width: 24,
     height: 9,
   })
 }
 
-/** Threads know their models by `thread_info` alone. */
-function ofChosenModel(expr: string): string {
-  return `max ${THREAD} ((${expr}) and on (job, instance, thread) ${shown('thread_info')})`
-}
-
 function one() {
-  const silence = shown('thread_silence_seconds', THIS)
-  const threshold = shown('thread_silence_threshold_seconds', THIS)
-  const state = `max ${THREAD} (${stateNumber((name) => shown('thread_state', { ...THIS, state: name }))})`
+  const silence = ofThread('thread_silence_seconds')
+  const threshold = ofThread('thread_silence_threshold_seconds')
+  const state = `max ${THREAD} (${stateNumber((name) => ofThread('thread_state', { state: name }))})`
   return [
     stat({
       title: 'State now',
@@ -133,7 +133,7 @@ function one() {
       steps: PLAIN,
       queries: [
         {
-          expr: `1000 * max ${THREAD} (${shown('thread_last_progress_timestamp_seconds', THIS)})`,
+          expr: `1000 * max ${THREAD} (${ofThread('thread_last_progress_timestamp_seconds')})`,
           legend: '{{thread}}',
         },
       ],
@@ -185,16 +185,15 @@ function one() {
         instance: 'Host',
         job: 'Job',
       },
-      labelLinks: { parent: [toRow('thread', 'Show the thread that started it', ['thread'], ['parent'])] },
+      labelLinks: { parent: [toThread('Show the thread that started it', 'parent')] },
       columns: [
         {
           title: 'Running',
-          expr: `max by (thread, turn, parent, provider, model, instance, job) (${shown('thread_info', THIS)})`,
+          expr: `max by (thread, turn, parent, provider, model, instance, job) (${ofThread('thread_info')})`,
           unit: 'none',
         },
       ],
       labelsOnly: true,
-      sortedBy: 'Thread',
       links: [toDashboard('overview', 'All providers and models')],
       empty: NOT_RUNNING,
       width: 24,
@@ -204,18 +203,24 @@ function one() {
 }
 
 function around() {
-  const itsModel = `max by (provider, model) (${shown('thread_info', THIS)})`
-  const itsHost = `max by (job, instance) (${shown('thread_info', THIS)})`
+  const itsModel = `max by (provider, model) (${ofThread('thread_info')})`
+  const itsHost = `max by (job, instance) (${ofThread('thread_info')})`
   const ofItsModel = (expr: string) => `${expr} * on (provider, model) group_left () ${itsModel}`
   return [
     chart({
       title: 'Turns of the same model',
       description:
-        'Running and stale turns of the same provider and model, while the thread runs. Many stale ones say that it is the provider.',
+        'Running and stale turns of the same provider and model on all hosts, while the thread runs. Many stale ones say that it is the provider.',
       unit: 'short',
       queries: [
-        { expr: ofItsModel(`sum by (provider, model) (${shown('turns_running')})`), legend: 'Running' },
-        { expr: ofItsModel(`sum by (provider, model) (${shown('turns_stale')})`), legend: 'Stale' },
+        {
+          expr: ofItsModel(`sum by (provider, model) (${recorded('provider_model:turnwatch_turns_running:sum')})`),
+          legend: 'Running',
+        },
+        {
+          expr: ofItsModel(`sum by (provider, model) (${recorded('provider_model:turnwatch_turns_stale:sum')})`),
+          legend: 'Stale',
+        },
       ],
       looks: [
         { legends: /^Running$/, colour: STATE_COLOURS.running },
@@ -228,10 +233,10 @@ function around() {
     }),
     chart({
       title: 'Time in which its host could read events, share of the clock',
-      description:
-        'Near 100 % is good. Below it the host slept or was blocked, and the silence of its turns did not grow meanwhile.',
+      description: `Near 100 % is good. Below ${percent(TICKS_WELL)} (green line) the host slept or was blocked, and the silence of its turns did not grow meanwhile.`,
       unit: 'percentunit',
       max: 1,
+      limits: wellFrom(TICKS_WELL),
       queries: [
         {
           expr: `max by (job, instance) (rate(${shown('observed_seconds_total')}[$__rate_interval])) * on (job, instance) group_left () ${itsHost}`,

@@ -1,13 +1,16 @@
 /** What can be chosen at the top of a dashboard, and what is drawn over every chart. */
 
 import type { AnnotationQuery, VariableModel } from '@grafana/schema'
-import { firing, shown } from './scope.ts'
+import { firing, shown, silenceShare } from './scope.ts'
 
 export const DATASOURCE = { type: 'prometheus', uid: '$datasource' } as const
 
 /** Members of Grafana's enumerations. */
 const ON_TIME_RANGE_CHANGE = 2
 const NATURAL = 7
+const AS_FOUND = 0
+/** As many as anybody scrolls through. */
+const MOST_THREADS = 500
 
 export function variables(): VariableModel[] {
   return [
@@ -28,12 +31,19 @@ export function variables(): VariableModel[] {
   ]
 }
 
-/** One running or past thread. */
+/**
+ * One running or past thread. The first one is chosen where nothing else is: that whose turn is nearest to being flagged,
+ * or beyond. Past ones come last, so that a thread which is looked at stays chosen when its turn ends.
+ */
 export function threadVariable(): VariableModel {
-  const query = `label_values(${shown('thread_info')}, thread)`
+  const past = `max by (thread) (0 * last_over_time(${shown('thread_info')}[$__range]) - 1)`
+  const query = `query_result(sort_desc(topk(${MOST_THREADS}, max by (thread) (${silenceShare()}) or ${past})))`
   return {
     ...queried('thread', 'Thread', query),
-    description: 'A thread that ran a turn in the time shown.',
+    sort: AS_FOUND,
+    // A result is written as {thread="…"} and its value.
+    regex: '/^\\{thread="(.*)"\\} /',
+    description: 'A thread that ran a turn in the time shown: the running ones first, the most silent before all.',
   }
 }
 
@@ -69,16 +79,18 @@ function hosts(name: string, more?: string): string {
 /** Everything that may explain a step in a chart. */
 export function annotations(): AnnotationQuery[] {
   const build = shown('build_info')
+  // All look back over `$__rate_interval`, which is never less than the time between two points.
   return [
-    annotation('Alerts', 'red', firing(['critical', 'warning']), {
+    // One for each alert, however many hosts and models it is about.
+    annotation('Alerts', 'red', `max by (alertname, severity) (${firing(['critical', 'warning'])})`, {
       titleFormat: '{{alertname}}',
-      textFormat: '{{instance}} {{provider}} {{model}}',
+      textFormat: 'Severity {{severity}}',
       tagKeys: 'severity',
     }),
     annotation(
       'Restarts, new hosts and versions',
       'blue',
-      `max by (job, instance) (resets(${shown('ticks_total')}[$__rate_interval])) > 0 or max by (job, instance, version) (${build} unless on (job, instance, version) ${build} offset 2m)`,
+      `max by (job, instance) (resets(${shown('ticks_total')}[$__rate_interval])) > 0 or max by (job, instance, version) (${build} unless on (job, instance, version) ${build} offset $__rate_interval)`,
       { titleFormat: 'Restarted, new or another version', textFormat: '{{instance}} {{version}}', tagKeys: '' },
     ),
     annotation(

@@ -3,7 +3,7 @@
 import { colour, type Theme } from './colours.ts'
 import type { AnnotationQuery } from './dashboard.ts'
 import type { PrometheusApi, Series } from './prometheus-api.ts'
-import { durationMs } from './step.ts'
+import { durationMs, stepMs as stepOf } from './step.ts'
 import { builtIn, interpolateQuery, type Variables } from './variables.ts'
 
 export interface Annotation {
@@ -16,7 +16,9 @@ export interface Annotation {
   readonly text: string
 }
 
+/** The least time between two points, and how many there are at most. */
 const STEP = '60s'
+const POINTS = 100
 
 export async function annotationsOf(
   queries: readonly AnnotationQuery[],
@@ -28,7 +30,7 @@ export async function annotationsOf(
   const wanted = queries.filter((query) => query.enable !== false && query.builtIn !== 1 && query.expr !== undefined)
   const found = await Promise.all(
     wanted.map(async (query) => {
-      const stepMs = durationMs(query.step || STEP)
+      const stepMs = stepOf(range.toMs - range.fromMs, POINTS, durationMs(query.step || STEP))
       const expr = interpolateQuery(query.expr as string, new Map([...variables, ...builtIn({ ...range, stepMs })]))
       const series = await api.range(expr, range.fromMs, range.toMs, stepMs)
       return series.flatMap((one) => regions(one, stepMs).map(([from, to]) => annotation(query, one, from, to, theme)))

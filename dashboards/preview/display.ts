@@ -1,8 +1,8 @@
 /** A value as a panel shows it: its text by mapping and unit, its colour by mapping and thresholds. */
 
-import { colour, paletteColour, type Theme } from './colours.ts'
+import { colour, nameColour, paletteColour, type Theme } from './colours.ts'
 import type { FieldConfig, Thresholds } from './dashboard.ts'
-import { mapped, type Value } from './fields.ts'
+import { type Field, mapped, type Value } from './fields.ts'
 import { write } from './units.ts'
 
 export interface Shown {
@@ -15,18 +15,25 @@ export interface Look {
   readonly nowMs: number
 }
 
-export function show(value: Value, config: FieldConfig, { theme, nowMs }: Look): Shown {
+/**
+ * In the order in which Grafana decides: a mapping, then the unit, then the text as it is, then `noValue`, for an empty
+ * text too. Text that reads as a number is one, unless the unit is `string`, which text without a unit has.
+ */
+export function show(value: Value, config: FieldConfig, { theme, nowMs }: Look, type: Field['type'] = 'number'): Shown {
+  const { unit = type === 'string' ? 'string' : 'none', decimals, noValue, thresholds } = config
+  const number = unit === 'string' ? Number.NaN : numberOf(value)
   const mapping = mapped(value, config.mappings)
-  const ofValue = typeof value === 'number' ? thresholdColour(value, config.thresholds, theme) : colour('text', theme)
+  const own = Number.isNaN(number) ? String(value ?? '') : write(number, { unit, decimals, nowMs })
   return {
-    text: mapping?.text ?? written(value, config, nowMs),
-    colour: mapping?.color === undefined ? ofValue : colour(mapping.color, theme),
+    text: mapping?.text ?? (own || noValue || ''),
+    colour: mapping?.color
+      ? colour(mapping.color, theme)
+      : thresholdColour(Number.isNaN(number) ? Number.NEGATIVE_INFINITY : number, thresholds, theme),
   }
 }
 
-function written(value: Value, { unit = 'none', decimals, noValue }: FieldConfig, nowMs: number): string {
-  if (value === null) return noValue ?? '-'
-  return typeof value === 'string' ? value : write(value, { unit, decimals, nowMs })
+function numberOf(value: Value): number {
+  return value === null || value === '' ? Number.NaN : Number(value)
 }
 
 /** The colour of the last step that the value has reached. */
@@ -36,12 +43,18 @@ function thresholdColour(value: number, thresholds: Thresholds | undefined, them
   return colour(reached?.color ?? 'green', theme)
 }
 
-/** The colour of the `i`th series of a panel. */
-export function seriesColour({ color, thresholds }: FieldConfig, i: number, last: number | null, theme: Theme): string {
+/** The colour of the `i`th series of a panel, by its name and its last value. */
+export function seriesColour(
+  { color, thresholds }: FieldConfig,
+  { i, name, last }: { readonly i: number; readonly name: string; readonly last: number | null },
+  theme: Theme,
+): string {
   switch (color?.mode) {
     case undefined:
     case 'palette-classic':
       return paletteColour(i, theme)
+    case 'palette-classic-by-name':
+      return nameColour(name, theme)
     case 'fixed':
     case 'shades':
       return colour(color.fixedColor ?? 'text', theme)

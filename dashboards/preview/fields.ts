@@ -152,7 +152,7 @@ const MAPPERS: Readonly<Record<string, (value: Value, options: unknown) => Mappi
   },
   special: (value, options) => {
     const { match, result } = options as { match: string; result: Mapping }
-    const isEmpty = value === null && (match === 'null' || match === 'null+nan')
-    return isEmpty || (value === '' && match === 'empty') ? result : undefined
+    const isNothing = value === null ? match.startsWith('null') : Number.isNaN(Number(value)) && match.endsWith('nan')
+    return isNothing || (value === '' && match === 'empty') ? result : undefined
   },
 }

@@ -34,7 +34,14 @@ export interface Graph {
   readonly x: Axis
   readonly y: Axis
   readonly limits: readonly { readonly at: number; readonly colour: string; readonly dashed: boolean }[]
-  readonly legend: { readonly columns: readonly string[]; readonly isTable: boolean; readonly isRight: boolean } | null
+  readonly legend: {
+    readonly columns: readonly string[]
+    /** Lines by their place in the legend. */
+    readonly order: readonly number[]
+    readonly isTable: boolean
+    /** Px beside the chart; null below it. */
+    readonly width: number | null
+  } | null
 }
 
 const CUSTOM: Known = {
@@ -50,9 +57,11 @@ const CUSTOM: Known = {
   stacking: 'any',
   thresholdsStyle: 'any',
   axisPlacement: ['auto'],
+  axisSoftMax: 'any',
 }
 const OPTIONS: Known = { legend: 'any', tooltip: 'any' }
 const LEGEND_HEIGHT = 26
+const RIGHT_WIDTH = 200
 const PAD_TOP = 8
 const AXIS_HEIGHT = 24
 
@@ -75,7 +84,7 @@ export function graphOf(panel: Panel, frames: readonly Frame[], box: Box, settin
     const below = stacks[i]?.below ?? null
     return {
       name,
-      colour: seriesColour(config, i, reduce(values, 'lastNotNull') as number | null, theme),
+      colour: seriesColour(config, { i, name, last: reduce(values, 'lastNotNull') as number | null }, theme),
       drawn: stacks[i]?.sums ?? values,
       fill: fillOpacity / 100,
       width: lineWidth,
@@ -86,22 +95,50 @@ export function graphOf(panel: Panel, frames: readonly Frame[], box: Box, settin
     }
   })
   const { config } = series[0] as (typeof series)[number]
-  const height = box.height - PAD_TOP - AXIS_HEIGHT - (legend.isShown && !legend.isRight ? LEGEND_HEIGHT : 0) - 40
+  const height = box.height - PAD_TOP - AXIS_HEIGHT - (legend.isShown && legend.width === null ? LEGEND_HEIGHT : 0) - 40
   const drawn = lines.flatMap((line) => line.drawn.filter((value) => value !== null))
   return {
     kind: 'graph',
     times,
     lines,
-    x: timeAxis(fromMs, toMs, box.width - 60),
-    y: valueAxis(drawn, { ...config, unit: config.unit ?? 'none', length: height }),
+    x: timeAxis(fromMs, toMs, box.width - (legend.width ?? 0) - 60),
+    y: valueAxis([...drawn, ...softMax(config)], { ...config, unit: config.unit ?? 'none', length: height }),
     limits: limitsOf(config, setting),
     legend: legend.isShown
-      ? { columns: legend.calcs.map(reducerTitle), isTable: legend.isTable, isRight: legend.isRight }
+      ? {
+          columns: legend.calcs.map(reducerTitle),
+          order: legendOrder(
+            legend,
+            series.map(({ values }) => values),
+          ),
+          isTable: legend.isTable,
+          width: legend.width,
+        }
       : null,
   }
 }
 
+/** What the axis goes up to at least. */
+function softMax({ custom, max }: FieldConfig): number[] {
+  const { axisSoftMax } = custom as Custom
+  return axisSoftMax === undefined || max != null ? [] : [axisSoftMax]
+}
+
+/** Lines as they come, or by what the legend says of them. */
+function legendOrder(
+  { calcs, sortBy, isDescending }: ReturnType<typeof legendOf>,
+  all: readonly (readonly (number | null)[])[],
+): number[] {
+  const order = [...all.keys()]
+  if (sortBy === undefined) return order
+  const calc = calcs.find((one) => reducerTitle(one) === sortBy)
+  if (calc === undefined) throw new Error(`the preview cannot sort a legend by ${sortBy}`)
+  const of = (i: number) => (reduce(all[i] ?? [], calc) as number | null) ?? Number.NEGATIVE_INFINITY
+  return order.sort((a, b) => (isDescending ? of(b) - of(a) : of(a) - of(b)))
+}
+
 interface Custom {
+  readonly axisSoftMax?: number
   readonly lineWidth?: number
   readonly fillOpacity?: number
   readonly lineInterpolation?: string
@@ -161,13 +198,18 @@ function legendOf({ title, options }: Panel) {
     displayMode?: string
     placement?: string
     calcs?: string[]
+    sortBy?: string
+    sortDesc?: boolean
+    width?: number
   }
   refuseUnknown(`${title}: legend`, legend, LEGEND)
   return {
     isShown: legend.showLegend !== false && legend.displayMode !== 'hidden',
     isTable: legend.displayMode === 'table',
-    isRight: legend.placement === 'right',
+    width: legend.placement === 'right' ? (legend.width ?? RIGHT_WIDTH) : null,
     calcs: legend.calcs ?? [],
+    sortBy: legend.sortBy,
+    isDescending: legend.sortDesc === true,
   }
 }
 
@@ -176,4 +218,7 @@ const LEGEND: Known = {
   displayMode: ['list', 'table', 'hidden'],
   placement: ['bottom', 'right'],
   calcs: 'any',
+  sortBy: 'any',
+  sortDesc: 'any',
+  width: 'any',
 }

@@ -22,6 +22,8 @@ interface Tile {
 export interface Stat {
   readonly kind: 'stat'
   readonly tiles: readonly Tile[]
+  /** No series: the one tile has the words for it, and whatever colour the panel's defaults have for nothing. */
+  readonly isEmpty: boolean
 }
 
 const OPTIONS: Known = {
@@ -36,8 +38,7 @@ const OPTIONS: Known = {
   percentChangeColorMode: 'any',
 }
 
-/** Null where no series has a value. */
-export function statOf(panel: Panel, frames: readonly Frame[], setting: Setting): Stat | null {
+export function statOf(panel: Panel, frames: readonly Frame[], setting: Setting): Stat {
   const options = panel.options ?? {}
   refuseUnknown(`${panel.title}`, options, OPTIONS)
   const { calcs, values, fields } = options.reduceOptions as { calcs: string[]; values: boolean; fields: string }
@@ -48,19 +49,27 @@ export function statOf(panel: Panel, frames: readonly Frame[], setting: Setting)
   const numbers = frames.flatMap((frame) =>
     frame.fields.filter(({ type }) => type === 'number').map((field) => ({ frame, field })),
   )
+  const isGround = String(options.colorMode).startsWith('background')
+  const painted = (colour: string) => ({
+    colour: isGround ? (textOn(colour) ?? '') : options.colorMode === 'none' ? '' : colour,
+    background: isGround ? colour : null,
+  })
+  if (numbers.length === 0) {
+    const { text, colour } = show(null, panel.fieldConfig?.defaults ?? {}, setting)
+    const tile = { name: null, text: text || 'No data', ...painted(colour), spark: null, links: [] }
+    return { kind: 'stat', tiles: [tile], isEmpty: true }
+  }
   const tiles = numbers.map(({ frame, field }): Tile => {
     const config = configOf(panel, field)
     const shown = show(reduce(field.values, reducer), config, setting)
     const hasName = options.textMode === 'value_and_name' || (options.textMode === 'auto' && numbers.length > 1)
-    const isGround = String(options.colorMode).startsWith('background')
     return {
       name: hasName ? (config.displayName ?? field.name) : null,
       text: shown.text,
-      colour: isGround ? (textOn(shown.colour) ?? '') : options.colorMode === 'none' ? '' : shown.colour,
-      background: isGround ? shown.colour : null,
+      ...painted(shown.colour),
       spark: options.graphMode === 'area' && field.values.length > 1 ? (field.values as (number | null)[]) : null,
-      links: linksOf(config.links, setting, { frame, field, row: field.values.length - 1 }),
+      links: linksOf(config.links, setting, { panel, frame, field, row: field.values.length - 1 }),
     }
   })
-  return tiles.length === 0 ? null : { kind: 'stat', tiles }
+  return { kind: 'stat', tiles, isEmpty: false }
 }

@@ -52,6 +52,7 @@ export function tableOf(panel: Panel, frames: readonly Frame[], setting: Setting
   const columns = frame.fields.map((field) => ({ field, config: configOf(panel, field) }))
   for (const { config } of columns) refuseUnknown(`${panel.title}`, config.custom ?? {}, CUSTOM)
   const order = sorted(panel, columns)
+  const cellAt = (row: number) => (column: Column) => cellOf(panel, frame, column, row, setting)
   return {
     kind: 'table',
     columns: columns.map(({ field, config: { displayName, custom } }) => ({
@@ -59,7 +60,7 @@ export function tableOf(panel: Panel, frames: readonly Frame[], setting: Setting
       width: (custom?.width as number | undefined) ?? null,
       isRight: custom?.align === 'right' || (isAuto(custom?.align) && field.type === 'number'),
     })),
-    rows: order.map((row) => columns.map(({ field, config }) => cellOf(frame, field, config, row, setting))),
+    rows: order.map((row) => columns.map(cellAt(row))),
   }
 }
 
@@ -67,18 +68,22 @@ function isAuto(align: unknown): boolean {
   return align === undefined || align === 'auto'
 }
 
-function cellOf(frame: Frame, field: Field, config: FieldConfig, row: number, setting: Setting): Cell {
+interface Column {
+  readonly field: Field
+  readonly config: FieldConfig
+}
+
+function cellOf(panel: Panel, frame: Frame, { field, config }: Column, row: number, setting: Setting): Cell {
   const value = field.values[row] ?? null
   const { type = 'auto', ...others } = (config.custom?.cellOptions ?? {}) as { type?: string; mode?: string }
   refuseUnknown('cell', { type, ...others }, CELLS)
-  // Grafana leaves a cell without a value empty.
-  const shown = value === null && config.noValue === undefined ? { text: '', colour: '' } : show(value, config, setting)
-  const isGround = type === 'color-background' && value !== null
+  const shown = show(value, config, setting, field.type)
+  const isGround = type === 'color-background'
   return {
-    text: value === null ? '' : shown.text,
-    colour: isGround ? textOn(shown.colour) : type === 'color-text' && value !== null ? shown.colour : null,
+    text: shown.text,
+    colour: isGround ? textOn(shown.colour) : type === 'color-text' ? shown.colour : null,
     background: isGround && shown.colour !== 'transparent' ? shown.colour : null,
-    links: linksOf(config.links, setting, { frame, field, row }),
+    links: linksOf(config.links, setting, { panel, frame, field, row }),
   }
 }
 
@@ -88,7 +93,7 @@ const CELLS: Known = {
   applyToRow: [false],
 }
 
-function sorted(panel: Panel, columns: readonly { readonly field: Field }[]): number[] {
+function sorted(panel: Panel, columns: readonly Column[]): number[] {
   const [by, ...others] = (panel.options?.sortBy ?? []) as { displayName: string; desc?: boolean }[]
   const rows = Array.from(columns[0]?.field.values ?? [], (_, row) => row)
   if (by === undefined) return rows

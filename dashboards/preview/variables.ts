@@ -78,17 +78,12 @@ function known(name: string, variables: Variables): Variable {
   return variable
 }
 
-/** As the Prometheus data source does where no format is asked for. */
+/** As the Prometheus data source does where no format is asked for: double quotes stay as they are. */
 function inQuery({ values, isPattern, isRaw }: Variable): string {
   if (isRaw) return values.join('|')
-  if (!isPattern) return values.map((value) => value.replace(/\\/g, '\\\\').replace(/"/g, '\\"')).join('|')
+  if (!isPattern) return values.map((value) => value.replace(/\\/g, '\\\\').replace(/'/g, "\\\\'")).join('|')
   // Escaped twice: for the expression, and for the string that it stands in.
-  const patterns = values.map((value) =>
-    value
-      .replace(/\\/g, '\\\\\\\\')
-      .replace(/[$^*{}[\]'+?.()|]/g, '\\\\$&')
-      .replace(/"/g, '\\"'),
-  )
+  const patterns = values.map((value) => value.replace(/\\/g, '\\\\\\\\').replace(/[$^*{}[\]'+?.()|]/g, '\\\\$&'))
   return patterns.length === 1 ? (patterns[0] as string) : `(${patterns.join('|')})`
 }
 

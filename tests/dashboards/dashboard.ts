@@ -33,11 +33,16 @@ export interface Panel {
   readonly targets?: readonly Target[]
   readonly links?: readonly PanelLink[]
   readonly interval?: string
+  readonly options?: {
+    readonly legend?: { readonly displayMode?: string; readonly sortBy?: string }
+    readonly sortBy?: readonly { readonly displayName: string; readonly desc?: boolean }[]
+  }
   readonly fieldConfig?: {
     readonly defaults: {
       readonly unit?: string
       readonly noValue?: string
-      readonly mappings?: readonly unknown[]
+      readonly mappings?: readonly Mapping[]
+      readonly custom?: { readonly thresholdsStyle?: { readonly mode: string } }
       readonly links?: readonly PanelLink[]
       readonly thresholds?: { readonly steps: readonly { readonly value: number | null; readonly color: string }[] }
     }
@@ -48,11 +53,18 @@ export interface Panel {
   }
 }
 
+interface Mapping {
+  readonly type: string
+  readonly options: unknown
+}
+
 export interface Variable {
   readonly name: string
   readonly label?: string
   readonly type: string
   readonly query: string
+  readonly regex?: string
+  readonly sort?: number
   readonly datasource?: Datasource
   readonly multi?: boolean
   readonly includeAll?: boolean

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Dashboard } from './dashboard.ts'
+import type { Dashboard, Panel } from './dashboard.ts'
 import { CHOICE, GOOD, OVERLAY, PANEL, TIME, withPanel, withTarget, withVariable } from './lint/good.ts'
 import { RULES } from './lint/rules.ts'
 
@@ -74,11 +74,116 @@ const BROKEN: readonly (readonly [string, string, Dashboard, string])[] = [
     withVariable('model', { query: 'label_values(turnwatch_turns_started_total, phase)' }),
     'turnwatch_turns_started_total has no label phase',
   ],
+  ['asksForLabels', 'with another kind of query', withVariable('model', { query: 'metrics(x)' }), 'no label_values'],
   [
     'asksForLabels',
-    'with another kind of query',
-    withVariable('model', { query: 'query_result(x)' }),
-    'no label_values',
+    'with results of which no label is read',
+    withVariable('model', { query: 'query_result(turnwatch_thread_info)', regex: '/(.*)/' }),
+    'no label is read',
+  ],
+  [
+    'hasTheWorstFirst',
+    'with threads by the alphabet',
+    withVariable('model', { includeAll: false, query: 'label_values(turnwatch_thread_info, thread)', sort: 7 }),
+    'model begins with any',
+  ],
+  ['isNotGreenWhenBlind', 'with a number that is green when no host is there', withPanel({ type: 'stat' }), 'no words'],
+  [
+    'isNotGreenWhenBlind',
+    'with words for it that are green',
+    withDefaults('stat', {
+      mappings: [{ type: 'special', options: { match: 'null', result: { text: 'None', color: 'green' } } }],
+    }),
+    'no words',
+  ],
+  [
+    'leavesCellsEmpty',
+    'with a table whose words fill cells',
+    withDefaults('table', { noValue: 'None' }),
+    'empty cells',
+  ],
+  ['keepsTextAsText', 'with a table of numbers alone', withDefaults('table', { unit: 'short' }), 'look like numbers'],
+  [
+    'sortsByNumbers',
+    'with a table sorted by a label',
+    withPanel({ type: 'table', options: { sortBy: [{ displayName: 'Severity' }] } }),
+    'sorted by text',
+  ],
+  ['hasColoursOnce', 'with a colour twice', coloured('green', 'green'), 'green is there twice'],
+  ['hasThresholds', 'with the thresholds that Grafana puts in', withDefaults('timeseries', {}), 'no thresholds'],
+  ['namesItsLimits', 'with a limit that nobody sees', limited('off', 'Red (red line) is bad.'), 'is not drawn'],
+  ['namesItsLimits', 'with a line that nobody explains', limited('dashed', 'Red is bad.'), 'does not name'],
+  [
+    'ranksModels',
+    'with fifty models below a chart',
+    withPanel({ options: { legend: { displayMode: 'list' } } }),
+    'grows with the models',
+  ],
+  [
+    'findsOtherThreads',
+    'that looks for a parent among the models of its child',
+    withPanel({
+      fieldConfig: {
+        defaults: {},
+        overrides: [
+          {
+            matcher: { id: 'byName', options: 'Started by' },
+            properties: [
+              { id: 'links', value: [{ url: `/d/turnwatch-thread?var-thread=\${__data.fields.parent}&${CHOICE}` }] },
+            ],
+          },
+        ],
+      },
+    }),
+    'keeps the model',
+  ],
+  [
+    'measuresAges',
+    'with the age of a scrape',
+    withTarget({ expr: `time() - turnwatch_last_tick_timestamp_seconds{${HOST}}` }),
+    'the age of the scrape',
+  ],
+  [
+    'choosesOnce',
+    'with the ten lowest of each point',
+    withTarget({ expr: `bottomk(10, turnwatch_turns_stale{${HOST}, ${MODEL}})` }),
+    'bottomk in each point',
+  ],
+  [
+    'looksBackFarEnough',
+    'with a fixed offset',
+    withTarget({ expr: `turnwatch_build_info{${HOST}} unless turnwatch_build_info{${HOST}} offset 2m` }),
+    'offset 2m',
+  ],
+  [
+    'readsSums',
+    'with every state of every host in each point',
+    withTarget({ expr: `sum by (state) (turnwatch_turns_running{${HOST}, ${MODEL}})` }),
+    'recorded as a sum',
+  ],
+  [
+    'readsSums',
+    'with an hour of them at once',
+    withTarget({ instant: true, expr: `sum(last_over_time(turnwatch_turns_running{${HOST}, ${MODEL}}[1h]))` }),
+    'recorded as a sum',
+  ],
+  [
+    'countsWholes',
+    'with a third of a turn',
+    withTarget({ expr: `sum(increase(turnwatch_turns_started_total{${HOST}, ${MODEL}}[$__range]))` }),
+    'a broken count',
+  ],
+  [
+    'countsHostsOnce',
+    'with a host for each of its versions',
+    withTarget({ expr: `count(turnwatch_build_info{${HOST}})` }),
+    'counts versions',
+  ],
+  [
+    'quotesSafely',
+    'with a value that may have quotes in it',
+    withTarget({ expr: `turnwatch_thread_stale{thread="$thread", ${HOST}}` }),
+    'between double quotes',
   ],
   [
     'readsTheDatasource',
@@ -236,6 +341,27 @@ function overlay(expr: string): Dashboard {
 
 function unit(name: string): Dashboard {
   return withPanel({ fieldConfig: { defaults: { unit: name }, overrides: [] } })
+}
+
+function withDefaults(type: string, defaults: NonNullable<Panel['fieldConfig']>['defaults']): Dashboard {
+  return withPanel({ type, fieldConfig: { defaults, overrides: [] } })
+}
+
+function coloured(...colours: string[]): Dashboard {
+  const overrides = colours.map((fixedColor, i) => ({
+    matcher: { id: 'byRegexp', options: `/${i}/` },
+    properties: [{ id: 'color', value: { mode: 'fixed', fixedColor } }],
+  }))
+  return withPanel({ fieldConfig: { defaults: { unit: 'short' }, overrides } })
+}
+
+function limited(mode: string, description: string): Dashboard {
+  const steps = [
+    { value: null, color: 'green' },
+    { value: 1, color: 'red' },
+  ]
+  const defaults = { unit: 'short', thresholds: { steps }, custom: { thresholdsStyle: { mode } } }
+  return withPanel({ description, fieldConfig: { defaults, overrides: [] } })
 }
 
 function linked(url: string): Dashboard {

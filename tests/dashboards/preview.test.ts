@@ -1,6 +1,8 @@
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { paletteColour } from '../../dashboards/preview/colours.ts'
 import type { Dashboard, Panel } from '../../dashboards/preview/dashboard.ts'
+import { seriesColour, show } from '../../dashboards/preview/display.ts'
 import { PrometheusApi } from '../../dashboards/preview/prometheus-api.ts'
 import { builtDashboards, type Preview, servePreview } from '../../dashboards/preview/server.ts'
 import { stepMs } from '../../dashboards/preview/step.ts'
@@ -60,6 +62,46 @@ const FAULTY = {
   ],
 } satisfies Dashboard
 
+describe('what Grafana shows and one would not think', () => {
+  const look = { theme: 'light', nowMs: 0 } as const
+  const LOW = { mode: 'absolute', steps: [{ value: null, color: 'green' }] } as const
+
+  test('text that looks like a number is one, unless its unit is string, which text without a unit has', () => {
+    expect(show('20240611', { unit: 'short' }, look, 'string').text).toBe('20.2 Mil')
+    expect(show('20240611', { unit: 'string' }, look, 'string').text).toBe('20240611')
+    expect(show('20240611', {}, look, 'string').text).toBe('20240611')
+  })
+
+  test('words for nothing stand in every empty cell, of text and of numbers', () => {
+    expect(show('', { noValue: 'No alert fires' }, look, 'string').text).toBe('No alert fires')
+    expect(show(null, { unit: 's', noValue: 'No alert fires' }, look).text).toBe('No alert fires')
+    expect(show('', { noValue: '' }, look, 'string').text).toBe('')
+  })
+
+  test('what is not there has the colour of the lowest step, or that of a mapping', () => {
+    expect(show(null, { noValue: 'None', thresholds: LOW }, look)).toEqual({ text: 'None', colour: '#56a64b' })
+    const options = { match: 'null+nan', result: { text: 'No host', color: 'orange' } }
+    const mappings = [{ type: 'special', options }]
+    expect(show(null, { noValue: 'None', thresholds: LOW, mappings }, look)).toEqual({
+      text: 'No host',
+      colour: '#ff780a',
+    })
+  })
+
+  test('series have colours by their place, green, yellow, blue, or by their names', () => {
+    expect([0, 1, 2, 6, 18].map((i) => paletteColour(i, 'light'))).toEqual([
+      '#56a64b',
+      '#f2cc0c',
+      '#3274d9',
+      '#19730e',
+      '#447ebc',
+    ])
+    const byName = { color: { mode: 'palette-classic-by-name' } }
+    const of = (i: number) => seriesColour(byName, { i, name: 'codex gpt-5.2-codex', last: 1 }, 'light')
+    expect(of(3)).toBe(of(0))
+  })
+})
+
 describe('values as Grafana writes them', () => {
   const nowMs = Date.parse('2026-03-12T15:00:00Z')
 
@@ -86,6 +128,10 @@ describe('values as Grafana writes them', () => {
     expect(stepMs(3_600_000, 678, 300_000)).toBe(300_000)
   })
 })
+
+function dashboardOf(name: keyof typeof DASHBOARD_UIDS): Dashboard {
+  return dashboards.find(({ uid }) => uid === DASHBOARD_UIDS[name]) as Dashboard
+}
 
 /** What may be wrong with the element of a panel, as expressions of the page. */
 const EMPTY = `section.dataset.kind === 'empty'`
@@ -220,16 +266,65 @@ describe.skipIf(missing)('the dashboards, drawn over a fleet that has seen every
   )
 
   test('tells a panel that has words for nothing from one that is just empty', async () => {
-    const targets = [{ refId: 'A', expr: 'nothing_is_called_so' }]
     const meant = { defaults: { noValue: 'All is well' }, overrides: [] }
-    const panels = [
-      { ...STAT, targets, fieldConfig: meant },
-      { ...STAT, targets },
-    ]
+    const table = {
+      ...STAT,
+      type: 'table',
+      options: {},
+      targets: [{ refId: 'A', expr: 'no', instant: true, format: 'table' }],
+    }
+    const panels = [{ ...table, fieldConfig: meant }, table]
     const view = await viewOf({ ...BARE, panels }, options())
     expect(view.panels.map(({ body }) => body)).toEqual([
       { kind: 'empty', text: 'All is well', isMeant: true },
       { kind: 'empty', text: 'No data', isMeant: false },
     ])
+  })
+
+  test('paints a number that is not there as Grafana does: green, where the panel does not say otherwise', async () => {
+    const targets = [{ refId: 'A', expr: 'nothing_is_called_so' }]
+    const thresholds = { mode: 'absolute', steps: [{ value: null, color: 'green' }] } as const
+    const panels = [
+      {
+        ...STAT,
+        targets,
+        options: { ...STAT.options, colorMode: 'background' },
+        fieldConfig: { defaults: { thresholds } },
+      },
+    ]
+    const { panels: drawn } = await viewOf({ ...BARE, panels }, options())
+    expect(drawn[0]?.body).toMatchObject({ isEmpty: true, tiles: [{ text: 'No data', background: '#56a64b' }] })
+  })
+
+  test('begins with the thread that is nearest to being flagged, or beyond', async () => {
+    const { variables } = await viewOf(dashboardOf('thread'), options())
+    const [worst] = await new PrometheusApi(history.url).instant(
+      'topk(1, turnwatch_thread_silence_seconds / turnwatch_thread_silence_threshold_seconds)',
+      options().toMs,
+    )
+    expect(variables.find(({ label }) => label === 'Thread')?.text).toBe(worst?.labels.thread)
+    expect(worst?.points[0]?.[1]).toBeGreaterThan(1)
+  })
+
+  test('shows no good where no host is seen, nor words in cells that are only empty', async () => {
+    const before = {
+      prometheus: history.url,
+      fromMs: story.endMs - 10 * 86_400_000,
+      toMs: story.endMs - 9 * 86_400_000,
+    }
+    const blind = await viewOf(dashboardOf('overview'), before)
+    const tiles = blind.panels.flatMap(({ body }) => (body.kind === 'stat' ? body.tiles : []))
+    expect(tiles.map(({ text, background }) => [text, background])).toEqual([
+      ['No host is seen', '#ff780a'],
+      ['No running turn is shown', '#7b8087'],
+      ['No host is seen', '#ff780a'],
+      ['No host, or no rules', '#ff780a'],
+      ['No host is seen', null],
+    ])
+    const { panels } = await viewOf(dashboardOf('overview'), options())
+    const alerts = panels.find(({ title }) => title === 'Alerts that fire')?.body
+    const cells = alerts?.kind === 'table' ? alerts.rows.flat() : []
+    expect(cells.map(({ text }) => text)).toContain('TurnStale')
+    expect(cells.filter(({ text, links }) => `${text} ${links[0]?.url}`.includes('No alert fires'))).toEqual([])
   })
 })

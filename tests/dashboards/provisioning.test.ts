@@ -1,9 +1,9 @@
 /** The files that set up Grafana, and the compose file that has them all: every path leads to something, every configuration is taken. */
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { afterAll, describe, expect, inject, it } from 'vitest'
 import { parse } from 'yaml'
 import { packageRoot } from '../../package-root.ts'
@@ -15,6 +15,7 @@ const missing = inject('missing')
 
 interface Service {
   readonly image: string
+  readonly command?: readonly string[]
   readonly network_mode?: string
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
@@ -37,9 +38,9 @@ describe('the compose file', () => {
     expect(text.split('\n')[0]).toContain('Not run')
   })
 
-  it('mounts files that there are, to be read only', () => {
-    expect(mounts().length).toBeGreaterThan(8)
-    expect(mounts().filter(({ from }) => !existsSync(from))).toEqual([])
+  it('mounts folders that there are, to be read only: a single file would stay the old one when it is replaced', () => {
+    expect(mounts().length).toBeGreaterThan(5)
+    expect(mounts().filter(({ from }) => !existsSync(from) || !statSync(from).isDirectory())).toEqual([])
     expect(mounts().filter(({ mode }) => mode !== 'ro')).toEqual([])
   })
 
@@ -61,9 +62,20 @@ describe('the compose file', () => {
   it('gives Grafana every dashboard, where its provisioning looks', () => {
     const { providers } = parse(provisioning('dashboards')) as { providers: { options: { path: string } }[] }
     const path = providers[0]?.options.path
-    const given = mounts().filter(({ service, to }) => service === 'grafana' && dirname(to) === path)
-    expect(given.map(({ to }) => basename(to)).sort()).toEqual(dashboards().map(({ uid }) => `${uid}.json`))
+    const [given] = mounts().filter(({ service, to }) => service === 'grafana' && to === path)
+    const read = readdirSync(given?.from ?? '', { recursive: true, encoding: 'utf8' })
+    expect(read.filter((name) => name.endsWith('.json')).sort()).toEqual(dashboards().map(({ uid }) => `${uid}.json`))
     expect(text).toContain(`${path}/turnwatch-overview.json\n`)
+  })
+
+  it('has its provisioning where Grafana looks for it', () => {
+    const given = mounts().filter(
+      ({ service, to }) => service === 'grafana' && to.startsWith('/etc/grafana/provisioning/'),
+    )
+    expect(given.map(({ from, to }) => [basename(to), readdirSync(from)])).toEqual([
+      ['datasources', ['turnwatch.yaml']],
+      ['dashboards', ['turnwatch.yaml']],
+    ])
   })
 
   it('gives it a data source of the kind that the dashboards choose', () => {
@@ -79,24 +91,24 @@ describe.skipIf(missing.includes('prometheus') || missing.includes('prometheus-a
 
     afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-    /** The files of a service as they stand in its container. */
+    /** The configuration that a service is started with, its files as they stand in its container. */
     function laidOut(service: string): string {
       for (const mount of mounts().filter((one) => one.service === service)) {
-        mkdirSync(join(folder, dirname(mount.to)), { recursive: true })
-        cpSync(mount.from, join(folder, mount.to))
+        cpSync(mount.from, join(folder, mount.to), { recursive: true })
       }
-      return folder
+      const { command = [] } = services[service] ?? {}
+      return join(folder, /^--config\.file=(.+)$/m.exec(command.join('\n'))?.[1] ?? 'none')
     }
 
     it('are taken by Prometheus, with both rule files', () => {
-      const config = join(laidOut('prometheus'), 'etc', 'prometheus', 'prometheus.yml')
+      const config = laidOut('prometheus')
       const said = execFileSync('/usr/bin/promtool', ['check', 'config', config], { encoding: 'utf8' })
       expect(said).toContain('2 rule files found')
       expect(said).toMatch(/SUCCESS: \d+ rules found/)
     })
 
     it('are taken by Alertmanager', () => {
-      const config = join(laidOut('alertmanager'), 'etc', 'alertmanager', 'alertmanager.yml')
+      const config = laidOut('alertmanager')
       expect(execFileSync('/usr/bin/amtool', ['check-config', config], { encoding: 'utf8' })).toContain('SUCCESS')
     })
   },

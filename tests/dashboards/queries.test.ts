@@ -10,7 +10,7 @@ import { checkQueries, describeFailure, queriesOf } from './queries.ts'
 const times = { rateInterval: '1m', range: '3h' }
 
 function put(text: string, values: Record<string, string | string[]>): string {
-  const thread = { name: 'thread', type: 'query', query: 'label_values(turnwatch_thread_info, thread)' }
+  const thread = { name: 'thread', type: 'query', query: 'query_result(turnwatch_thread_info)' }
   return interpolated(text, { ...times, values, variables: [...VARIABLES, thread] })
 }
 
@@ -29,7 +29,12 @@ describe('variables are replaced as Grafana does', () => {
     expect(put('a{instance=~"$instance"}', { instance: ['10.0.0.1:9464'] })).toBe(
       String.raw`a{instance=~"10\\.0\\.0\\.1:9464"}`,
     )
-    expect(put('a{thread="$thread"}', { thread: String.raw`a."b\c` })).toBe(String.raw`a{thread="a.\"b\\c"}`)
+    expect(put('a{thread="$thread"}', { thread: String.raw`a.b\c` })).toBe(String.raw`a{thread="a.b\\c"}`)
+  })
+
+  it('with double quotes as they are, so that only a raw value between backticks is safe', () => {
+    expect(put('a{thread="$thread"}', { thread: 'a"b' })).toBe('a{thread="a"b"}')
+    expect(put(`a{thread=\`\${thread:raw}\`}`, { thread: String.raw`a"b'\c` })).toBe('a{thread=`a"b\'\\c`}')
   })
 
   it('and refused where there is none', () => {
@@ -82,7 +87,9 @@ describe('a check of all queries', () => {
 
   it('tells what came back with NaN alone, each with its panel', async () => {
     const failures = await checkQueries(await prometheus(some('NaN')), check)
-    const variables = dashboards().flatMap(({ templating }) => templating.list.filter(({ type }) => type === 'query'))
+    const variables = dashboards().flatMap(({ templating }) =>
+      templating.list.filter(({ query }) => query.startsWith('label_values(')),
+    )
     const all = dashboards().flatMap((one) => queriesOf(one, { ...times, values: { thread: 'x' } }))
     expect(failures).toHaveLength(all.length - variables.length)
     expect(failures.find(({ title }) => title === 'Stale turns now')).toMatchObject({
@@ -108,8 +115,22 @@ describe('a check of all queries', () => {
     const url = await prometheus((path) => (path.pathname.includes('/label/') ? ['x'] : null))
     const [failure] = await checkQueries(url, check)
     expect(failure && describeFailure(failure)).toMatch(
-      /^turnwatch-cache: annotation "Alerts" A: error: no such thing\n {2}ALERTS/,
+      /^turnwatch-cache: annotation "Alerts" A: error: no such thing\n {2}max by \(alertname, severity\) \(ALERTS/,
     )
+  })
+
+  it('chooses the first of a variable that takes results, as its pattern reads it', async () => {
+    const asked: string[] = []
+    const url = await prometheus((path) => {
+      const query = path.searchParams.get('query') ?? ''
+      asked.push(query)
+      if (!query.startsWith('sort_desc(')) return some('1')(path)
+      const of = (thread: string, value: string) => ({ metric: { thread }, value: [1060, value] })
+      return { result: [of('the "worst"', '3.1'), of('another', '0')] }
+    })
+    expect(await checkQueries(url, check)).toEqual([])
+    expect(asked.filter((query) => query.includes('thread=`')).length).toBeGreaterThan(5)
+    expect(asked.filter((query) => query.includes('thread=`') && !query.includes('thread=`the "worst"`'))).toEqual([])
   })
 
   it('asks for one moment where the panel does, and for the time shown elsewhere', async () => {
@@ -121,7 +142,7 @@ describe('a check of all queries', () => {
     await checkQueries(url, { ...check, variables: { thread: 'sub.a' } })
     const of = (part: string) => [...asked].find(([query]) => query.includes(part))?.[1]
     expect(of('prompt_cache_read_tokens_total')).toBe('/api/v1/query?time=1060')
-    expect(of('thread="sub.a"')).toBe('/api/v1/query_range?start=1000&end=1060&step=5')
+    expect(of('thread=`sub.a`')).toBe('/api/v1/query_range?start=1000&end=1060&step=5')
     expect(of('[20s]')).toBe('/api/v1/query_range?start=1000&end=1060&step=5')
     expect(of('[60s]')).toBe('/api/v1/query?time=1060')
   })

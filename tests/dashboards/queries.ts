@@ -9,11 +9,11 @@ export interface DashboardQuery {
   /** Of the panel, or the name of the variable or annotation. */
   readonly title: string
   readonly refId: string
-  /** Interpolated; for a variable the selector that it takes labels of. */
+  /** Interpolated; for a variable the selector that it takes labels of, or what it takes results of. */
   readonly expr: string
   /** A query of one moment, the end of the time shown. */
   readonly instant: boolean
-  /** The label that a variable takes values of. */
+  /** The label that a variable takes values of; without it, it takes results. */
   readonly label?: string
   /** What the panel says where there is nothing to show; without it there must be something. */
   readonly empty?: string
@@ -28,8 +28,9 @@ export function queriesOf(dashboard: Dashboard, how: Omit<Interpolation, 'variab
     ...variables
       .filter(({ type }) => type === 'query')
       .map(({ name, query }): DashboardQuery => {
-        const { selector, label } = labelValues(query)
-        return { dashboard: uid, kind: 'variable', title: name, refId: 'A', expr: put(selector), instant: false, label }
+        const { expr, label } = variableQuery(query)
+        const base = { dashboard: uid, kind: 'variable', title: name, refId: 'A', expr: put(expr) } as const
+        return label === undefined ? { ...base, instant: true } : { ...base, instant: false, label }
       }),
     ...dashboard.annotations.list.map(({ name, expr }): DashboardQuery => {
       return { dashboard: uid, kind: 'annotation', title: name, refId: 'A', expr: put(expr), instant: false }
@@ -44,11 +45,13 @@ export function queriesOf(dashboard: Dashboard, how: Omit<Interpolation, 'variab
   ]
 }
 
-/** `label_values(selector, label)`. */
-export function labelValues(query: string): { readonly selector: string; readonly label: string } {
+/** `label_values(selector, label)`, or `query_result(expression)`, which has no label. */
+export function variableQuery(query: string): { readonly expr: string; readonly label?: string } {
   const [, selector, label] = /^label_values\((.+), (\w+)\)$/s.exec(query) ?? []
-  if (selector === undefined || label === undefined) throw new Error(`no label_values(selector, label): ${query}`)
-  return { selector, label }
+  if (selector !== undefined && label !== undefined) return { expr: selector, label }
+  const [, expr] = /^query_result\((.+)\)$/s.exec(query) ?? []
+  if (expr === undefined) throw new Error(`no label_values(selector, label) and no query_result(expression): ${query}`)
+  return { expr }
 }
 
 export interface Check {
@@ -109,14 +112,36 @@ function timesOf({ from, to, step, rateInterval = `${4 * step}s` }: Check) {
 
 async function chosen(prometheus: string, variables: readonly Variable[], check: Check) {
   const values: Record<string, Value> = { ...check.variables }
-  for (const { name, type, query, includeAll } of variables) {
+  for (const { name, type, query, regex, includeAll } of variables) {
     if (type !== 'query' || includeAll || values[name] !== undefined) continue
-    const { selector, label } = labelValues(query)
-    const expr = interpolated(selector, { ...timesOf(check), values, variables })
+    const { expr, label } = variableQuery(query)
+    const put = interpolated(expr, { ...timesOf(check), values, variables })
+    // What is refused is reported with its query.
+    const found =
+      label === undefined
+        ? await results(prometheus, put, check).catch(() => [])
+        : ((await get(prometheus, valuesPath(put, label, check))) as string[])
     // One that has none is reported with its query; its panels then are of a thread that there is not.
-    values[name] = ((await get(prometheus, valuesPath(expr, label, check))) as string[])[0] ?? ''
+    values[name] = matched(found, regex)[0] ?? ''
   }
   return values
+}
+
+/** Results of a query in the text that a variable takes its values from. */
+async function results(prometheus: string, expr: string, { to }: Check): Promise<string[]> {
+  const path = `query?${new URLSearchParams({ query: expr, time: `${to}` })}`
+  const { result } = (await get(prometheus, path)) as { result: Series[] }
+  return result.map(({ metric: { __name__: name = '', ...labels } = {}, value: [seconds, value] = [0, ''] }) => {
+    const inside = Object.entries(labels).map(([label, text]) => `${label}="${text}"`)
+    return `${name}{${inside.join(',')}} ${value} ${seconds * 1000}`
+  })
+}
+
+/** The first group of a pattern between slashes, of what matches it. */
+function matched(found: readonly string[], regex = ''): readonly string[] {
+  if (regex === '') return found
+  const pattern = new RegExp(regex.slice(1, -1))
+  return found.flatMap((text) => pattern.exec(text)?.[1] ?? [])
 }
 
 async function problemOf(prometheus: string, query: DashboardQuery, check: Check): Promise<string | null> {
@@ -141,6 +166,7 @@ async function problemOf(prometheus: string, query: DashboardQuery, check: Check
 type Point = readonly [number, string]
 
 interface Series {
+  readonly metric?: Readonly<Record<string, string>>
   readonly value?: Point
   readonly values?: readonly Point[]
 }

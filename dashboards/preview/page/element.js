@@ -28,3 +28,18 @@ export function legend(names) {
   )
   return element('ul', { className: 'legend' }, ...items)
 }
+
+/** The same as a table, beside a chart; what does not fit is scrolled to. */
+export function legendTable(names, columns, width) {
+  const head = [element('th', {}, 'Name'), ...columns.map((title) => element('th', { className: 'right' }, title))]
+  const rows = names.map(({ name, colour, calcs }) =>
+    element(
+      'tr',
+      {},
+      element('td', { title: name }, element('i', { style: { borderColor: colour } }), name),
+      ...calcs.map((calc) => element('td', { className: 'right' }, calc)),
+    ),
+  )
+  const table = element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows))
+  return element('div', { className: 'beside', style: { width: `${width}px` } }, table)
+}

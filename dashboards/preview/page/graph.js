@@ -1,14 +1,20 @@
 /** Charts by uPlot, on the axes that the server has chosen. */
 
 import uPlot from '/uplot.js'
-import { element, legend } from './element.js'
+import { element, legend, legendTable } from './element.js'
 
 export function drawGraph(body, graph, { width, height, view }) {
-  const names = graph.lines.map(({ name, colour, dash, calcs }) => ({ name, colour, calcs, isDashed: dash !== null }))
+  const names = (graph.legend?.order ?? []).map((i) => {
+    const { name, colour, dash, calcs } = graph.lines[i]
+    return { name, colour, calcs, isDashed: dash !== null }
+  })
   const plot = element('div', { className: 'plot' })
   body.append(plot)
   let legendHeight = 0
-  if (graph.legend !== null) {
+  const beside = graph.legend?.width ?? 0
+  if (beside > 0) {
+    body.append(legendTable(names, graph.legend.columns, beside))
+  } else if (graph.legend !== null) {
     const list = legend(names)
     body.append(list)
     // Its place can be measured only once it is in the document.
@@ -23,7 +29,7 @@ export function drawGraph(body, graph, { width, height, view }) {
   const labelWidth = Math.max(...graph.y.marks.map(({ label }) => label.length)) * 6.6 + 12
   new uPlot(
     {
-      width,
+      width: width - beside,
       height: height - legendHeight,
       padding: [8, 20, 0, 0],
       legend: { show: false },

@@ -45,7 +45,7 @@ function drawPanel(panel, view) {
     heading,
     lead,
   )
-  section.dataset.kind = panel.body.kind
+  section.dataset.kind = panel.body.isEmpty ? 'empty' : panel.body.kind
   if (isRow) return section
   const body = element('div', { className: 'body' })
   section.append(body)

@@ -25,7 +25,11 @@ export const PANEL: Panel = {
     },
   ],
   links: [{ title: 'Running turns', url: `/d/turnwatch-thread?${TIME}&${CHOICE}` }],
-  fieldConfig: { defaults: { unit: 'short', links: [] }, overrides: [] },
+  options: { legend: { displayMode: 'table', sortBy: 'Max' } },
+  fieldConfig: {
+    defaults: { unit: 'short', links: [], thresholds: { steps: [{ value: null, color: 'blue' }] } },
+    overrides: [],
+  },
 }
 
 const ROW: Panel = { id: 1, type: 'row', title: 'Is anything stale?', gridPos: { x: 0, y: 0, w: 24, h: 1 } }

@@ -1,10 +1,10 @@
 /** What the names in PromQL may be, and their labels. */
 
 import { catalogue, PREFIX } from '../../../instrumentation/metrics/catalogue.ts'
-import { makePack } from '../../../rules/pack.ts'
+import { makePack, PACK_KNOBS } from '../../../rules/pack.ts'
 
-/** Put on by the scrape. */
-const OF_SCRAPE = ['job', 'instance']
+/** Put on by the scrape, or by the operator. */
+const OF_SCRAPE = ['job', 'instance', ...PACK_KNOBS.clusterLabels.split(', ')]
 /** Of any alert of the pack, by what its expression keeps. */
 const OF_ALERTS = ['alertname', 'alertstate', 'severity', 'provider', 'model', 'channel', ...OF_SCRAPE]
 

@@ -23,8 +23,9 @@ const saysWhatItIs: Rule = ofPanels(({ title, description }) => {
 const hasUnit: Rule = ofPanels(({ type, fieldConfig }) => {
   const { unit, mappings = [] } = fieldConfig?.defaults ?? {}
   if (!UNITS.has(unit)) return `unit ${unit}`
-  const overridden = (fieldConfig?.overrides ?? []).flatMap(({ properties }) => properties)
-  const foreign = overridden.find(({ id, value }) => id === 'unit' && !UNITS.has(value))
+  const foreign = (fieldConfig?.overrides ?? [])
+    .flatMap(({ properties }) => properties)
+    .find(({ id, value }) => id === 'unit' && !UNITS.has(value))
   if (foreign) return `unit ${foreign.value}`
   return unit === 'none' && type !== 'table' && mappings.length === 0 && 'no unit'
 })
@@ -91,9 +92,20 @@ export const rules = {
   standsByItself,
 }
 
+/** What overrides of one kind set a property to, with what each matches. */
+export function overridden({ fieldConfig }: Panel, matcher: string, property: string) {
+  return (fieldConfig?.overrides ?? [])
+    .filter((one) => one.matcher.id === matcher)
+    .flatMap(({ matcher: { options }, properties }) =>
+      properties.filter(({ id }) => id === property).map(({ value }) => ({ options, value })),
+    )
+}
+
 function valueLinks({ fieldConfig }: Pick<Panel, 'fieldConfig'>): readonly { readonly url: string }[] {
-  const overridden = (fieldConfig?.overrides ?? []).flatMap(({ properties }) => properties)
-  const inColumns = overridden.filter(({ id }) => id === 'links').flatMap(({ value }) => value as { url: string }[])
+  const inColumns = (fieldConfig?.overrides ?? [])
+    .flatMap(({ properties }) => properties)
+    .filter(({ id }) => id === 'links')
+    .flatMap(({ value }) => value as { url: string }[])
   return [...(fieldConfig?.defaults.links ?? []), ...inColumns]
 }
 

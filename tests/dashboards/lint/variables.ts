@@ -2,7 +2,7 @@
 
 import { parts } from '../../promql/promql.ts'
 import type { Dashboard, Variable } from '../dashboard.ts'
-import { labelValues } from '../queries.ts'
+import { variableQuery } from '../queries.ts'
 import type { Rule } from './lint.ts'
 import { read } from './lint.ts'
 import { labelsOfMetric } from './metrics.ts'
@@ -29,19 +29,39 @@ const reloadsOnTime: Rule = ({ templating }) =>
     .filter(({ refresh }) => refresh !== 2)
     .map(({ name }) => `${name} does not follow the time shown`)
 
-/** Values of a label that its metric has. */
+/** Values of a label that its metric has, or that is left of a result and that the pattern reads. */
 const asksForLabels: Rule = ({ templating }) =>
-  queried(templating.list).flatMap(({ name, query }) => {
+  queried(templating.list).flatMap(({ name, query, regex = '' }) => {
     try {
-      const { selector, label } = labelValues(query)
-      const [of] = parts(read(selector), 'selector')
+      const { expr, label } = variableQuery(query)
+      const [of] = parts(read(expr), 'selector')
+      if (label === undefined) {
+        const [, named] = /^\/\^\\\{(\w+)="\(\.\*\)"\\\} \/$/.exec(regex) ?? []
+        return named && labelsOfMetric(of?.name ?? '')?.includes(named)
+          ? []
+          : [`${name}: no label is read from ${query}`]
+      }
       return labelsOfMetric(of?.name ?? '')?.includes(label) ? [] : [`${name}: ${of?.name} has no label ${label}`]
     } catch (error) {
       return [`${name}: ${(error as Error).message}`]
     }
   })
 
-export const rules = { hasOneDatasource, choosesHosts, choosesModels, reloadsOnTime, asksForLabels }
+/** The order of results says which is first chosen; a thread by the alphabet is no answer to which is stale. */
+const hasTheWorstFirst: Rule = ({ templating }) =>
+  queried(templating.list)
+    .filter(({ includeAll }) => !includeAll)
+    .filter(({ query, sort }) => sort !== 0 || !query.startsWith('query_result(sort_desc('))
+    .map(({ name }) => `${name} begins with any`)
+
+export const rules = {
+  hasOneDatasource,
+  choosesHosts,
+  choosesModels,
+  reloadsOnTime,
+  asksForLabels,
+  hasTheWorstFirst,
+}
 
 function several({ templating }: Dashboard, names: readonly string[], allValue: string): string[] {
   return names.flatMap((name) => {
