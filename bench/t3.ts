@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { T3V1 } from '../hosts/t3/index.ts'
-import { installWires } from '../tests/wires/install.ts'
+import { installPackages } from '../tests/setup/npm-packages.ts'
 import { nsPerCall } from './measure.ts'
 import { type Figure, heading, printFigures, times } from './report.ts'
 
@@ -20,7 +20,7 @@ interface Effects {
 
 export async function benchT3(): Promise<Figure[]> {
   heading('T3: a token through the tapped loggers')
-  if (!(await installWires())) return []
+  if (!(await installPackages('tests/wires'))) return []
   const module = new URL('../tests/wires/node_modules/effect/dist/Effect.js', import.meta.url)
   const figures = await measured((await import(module.href)) as Effects)
   printFigures(figures)

@@ -4,9 +4,9 @@
  */
 
 import { fileURLToPath } from 'node:url'
-import { chromium } from 'playwright-core'
 import { builtDashboards, servePreview } from '../dashboards/preview/server.ts'
 import { DASHBOARD_UIDS } from '../rules/dashboard-link.ts'
+import { launchChromium } from '../tests/setup/chromium.ts'
 import { makeHistory } from './dashboards/history.ts'
 import { HERO_THREAD } from './dashboards/scripted-turns.ts'
 import { LONG_STORY as story } from './dashboards/story.ts'
@@ -20,10 +20,7 @@ const SHOWN: Readonly<Record<string, { readonly hours: number; readonly chosen: 
 await using history = await makeHistory(story)
 const dashboards = builtDashboards(Object.values(DASHBOARD_UIDS))
 await using preview = await servePreview({ prometheus: history.url, dashboards })
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync'],
-})
+const browser = await launchChromium()
 for (const [name, uid] of Object.entries(DASHBOARD_UIDS)) {
   const { hours, chosen } = SHOWN[name] ?? { hours: story.shownMs / HOUR_MS, chosen: {} }
   const range = { from: String(story.endMs - hours * HOUR_MS), to: String(story.endMs) }

@@ -4,10 +4,10 @@
  */
 
 import { fileURLToPath } from 'node:url'
-import { chromium } from 'playwright-core'
 import { VirtualHost } from '../hosts/replay/virtual-host.ts'
 import type { TurnEvent } from '../instrumentation/events.ts'
 import { serveLiveness } from '../liveness/index.ts'
+import { launchChromium } from '../tests/setup/chromium.ts'
 import { createTurnwatch } from '../turnwatch.ts'
 
 const END_MS = 3_600_000
@@ -71,10 +71,7 @@ host.schedule(agenda)
 host.run(END_MS, () => watch.tick())
 
 const server = await serveLiveness(watch, { port: 0 })
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync'],
-})
+const browser = await launchChromium()
 // As high as its rows, because those below the fold are not drawn.
 const page = await browser.newPage({ viewport: { width: 1200, height: 1010 }, timezoneId: 'UTC', locale: 'en-GB' })
 await page.goto(server.url)

@@ -1,16 +1,8 @@
 /** A real Alertmanager with the example's configuration, for as long as a test lasts. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-
-export const EXAMPLE = fileURLToPath(new URL('../../rules/alertmanager/alertmanager.example.yaml', import.meta.url))
+import { EXAMPLE, startAlertmanager } from './alertmanager-process.ts'
 
 /** An alert as `GET /api/v2/alerts` shows it; it does not show those that are resolved. */
 export interface ShownAlert {
@@ -62,22 +54,9 @@ export class AlertmanagerServer {
 
   /** Resolves when it listens. */
   static async start(changes: Changes): Promise<AlertmanagerServer> {
-    const folder = await mkdtemp(join(tmpdir(), 'turnwatch-alertmanager-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
-    const config = join(folder, 'alertmanager.yaml')
-    await writeFile(config, changed(await readFile(EXAMPLE, 'utf8'), changes))
-    const child = spawn(
-      '/usr/bin/prometheus-alertmanager',
-      [
-        `--config.file=${config}`,
-        `--storage.path=${join(folder, 'data')}`,
-        '--web.listen-address=127.0.0.1:0',
-        '--cluster.listen-address=',
-      ],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
-    )
-    onTestFinished(() => ended(child))
-    return new AlertmanagerServer(await listenAddress(child))
+    const { address, stop } = await startAlertmanager((example) => changed(example, changes))
+    onTestFinished(stop)
+    return new AlertmanagerServer(address)
   }
 
   get url(): string {
@@ -130,26 +109,4 @@ function changed(example: string, { receiverUrl, groupWait, groupInterval }: Cha
     config = config.replace(line, `$1 ${value}`)
   }
   return config
-}
-
-/** The port was free when the system gave it, so nobody else can have taken it. */
-async function listenAddress({ stderr }: ChildProcess): Promise<string> {
-  if (stderr === null) throw new Error('stderr is no pipe')
-  const said: string[] = []
-  return new Promise((resolve, reject) => {
-    createInterface(stderr)
-      .on('line', (line) => {
-        said.push(line)
-        const address = /msg="Listening on" address=(\S+)/.exec(line)?.[1]
-        if (address !== undefined) resolve(address)
-      })
-      .on('close', () => reject(new Error(`Alertmanager ended: ${said.join('\n')}`)))
-  })
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill()
-  await exited
 }

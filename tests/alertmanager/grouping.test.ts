@@ -7,7 +7,8 @@ import { parse } from 'yaml'
 import { serveLiveness } from '../../liveness/index.ts'
 import { receiver } from '../command/receiver.ts'
 import { PrometheusServer } from '../metrics/prometheus-server.ts'
-import { AlertmanagerServer, EXAMPLE, type Notification, type NotifiedAlert } from './alertmanager-server.ts'
+import { EXAMPLE } from './alertmanager-process.ts'
+import { AlertmanagerServer, type Notification, type NotifiedAlert } from './alertmanager-server.ts'
 import { goOn, type Model, WatchingHost } from './watching-host.ts'
 
 /** TurnStale of the pack, without its minute of `for`. */

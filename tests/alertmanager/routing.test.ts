@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, inject, test } from 'vitest'
 import { ALERTS } from '../../rules/pack.ts'
-import { EXAMPLE } from './alertmanager-server.ts'
+import { EXAMPLE } from './alertmanager-process.ts'
 import { ALERT_NAMES, notifiersAlert, packAlert } from './pack-alerts.ts'
 
 const PLACE = { job: 'turnwatch', instance: 'a:9464', provider: 'claudeAgent' }

@@ -1,4 +1,4 @@
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { paletteColour } from '../../dashboards/preview/colours.ts'
 import type { Dashboard, Panel } from '../../dashboards/preview/dashboard.ts'
@@ -12,16 +12,8 @@ import { type History, makeHistory } from '../../docs/dashboards/history.ts'
 import { HERO_THREAD } from '../../docs/dashboards/scripted-turns.ts'
 import { SHORT_STORY as story } from '../../docs/dashboards/story.ts'
 import { DASHBOARD_UIDS } from '../../rules/dashboard-link.ts'
+import { launchChromium } from '../setup/chromium.ts'
 
-const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 const dashboards = builtDashboards(Object.values(DASHBOARD_UIDS))
 const missing = (['prometheus', 'chromium'] as const).some((name) => inject('missing').includes(name))
 
@@ -160,7 +152,7 @@ describe.skipIf(missing)('the dashboards, drawn over a fleet that has seen every
     history = await makeHistory(story)
     const range = { fromMs: story.endMs - story.shownMs, toMs: story.endMs }
     preview = await servePreview({ prometheus: history.url, dashboards: [...dashboards, FAULTY], range })
-    browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGS })
+    browser = await launchChromium()
     page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
     page.setDefaultTimeout(60_000)
     page.on('console', (message) => {

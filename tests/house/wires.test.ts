@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { installWires } from '../wires/install.ts'
+import { installPackages } from '../setup/npm-packages.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const wires = join(root, 'tests', 'wires')
@@ -13,7 +13,7 @@ const wires = join(root, 'tests', 'wires')
 /** The check of each wire, by its name. */
 const checks = Object.fromEntries(
   readdirSync(wires)
-    .filter((file) => file.endsWith('.ts') && file !== 'check.ts' && file !== 'install.ts')
+    .filter((file) => file.endsWith('.ts') && file !== 'check.ts')
     .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(wires, file), 'utf8')]),
 )
 
@@ -79,7 +79,7 @@ function wrongIn(files: Readonly<Record<string, string>>): Record<string, string
 const changed = (change: (text: string, name: string) => string) =>
   Object.fromEntries(Object.entries(checks).map(([name, text]) => [name, change(text, name)]))
 
-describe.skipIf(!(await installWires()))('the tables of the sources', () => {
+describe.skipIf(!(await installPackages('tests/wires')))('the tables of the sources', () => {
   it('have every type, part, status and reason of the SDKs', () => {
     expect(compile(wires)).toBe('')
   })

@@ -1,18 +1,10 @@
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { type LivenessServer, type LivenessWatch, serveLiveness } from '../../liveness/index.ts'
 import type { ChannelView, NotifierView, UndeliveredMessage } from '../../notifier/view.ts'
+import { launchChromium } from '../setup/chromium.ts'
 import { type Fixture, fixture } from './manual-clock.ts'
 
-const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 const CODEX = { provider: 'codex', model: 'gpt-5.2-codex' }
 const CLAUDE = { provider: 'claudeAgent', model: 'claude-opus-4-6' }
 const HOSTILE = '<img src=x onerror="globalThis.pwned = true">'
@@ -27,7 +19,7 @@ describe.skipIf(inject('missing').includes('chromium'))('the live page', () => {
   let requests: string[]
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ARGS })
+    browser = await launchChromium()
   })
 
   afterAll(async () => {

@@ -5,10 +5,11 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Message } from '../../index.ts'
 import { ALERTS_FILE, packFiles, RECORDING_FILE } from '../../rules/files.ts'
+import { startAlertmanager } from '../alertmanager/alertmanager-process.ts'
 import { PrometheusServer } from '../metrics/prometheus-server.ts'
 import { AlertLog, type Notification } from './alert-log.ts'
-import { startAlertmanager } from './alertmanager.ts'
 import { LoopHost } from './loop-host.ts'
+import { scaledExample } from './scaled-example.ts'
 import { scaledPack, scaledTime } from './scaled-pack.ts'
 import { steadyPort } from './steady-port.ts'
 import { setPatience, until } from './until.ts'
@@ -52,7 +53,7 @@ export async function setStage(divisor: number): Promise<Stage> {
     const parents = kept(await Webhook.start<Message>())
     const pager = kept(await Webhook.start<Message>())
     const operators = kept(await Webhook.start<Notification>())
-    const alertmanager = kept(await startAlertmanager(operators.url, divisor))
+    const alertmanager = kept(await startAlertmanager((example) => scaledExample(example, operators.url, divisor)))
     const started = await Promise.all(
       HOSTS.map(async (name) => {
         const plan = { port: await steadyPort(), parentsUrl: parents.url, pagerUrl: pager.url + name, divisor }

@@ -4,14 +4,15 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { livenessApp } from '../../liveness/index.ts'
 import type { Fixture } from '../liveness/manual-clock.ts'
-import { installOpenTelemetry2, type OpenTelemetry, openTelemetryOf } from '../opentelemetry-2/install.ts'
+import { installPackages } from '../setup/npm-packages.ts'
 import type { Sample } from './exposition.ts'
+import { type OpenTelemetry, openTelemetryOf } from './open-telemetry.ts'
 import { OtlpReceiver, otlp, ownMetrics, ownReader, promClient, prometheusExporter, successor } from './routes.ts'
 import { everything } from './scenario.ts'
 
 const OPEN_METRICS = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5'
 
-const hasLine2 = await installOpenTelemetry2()
+const hasLine2 = await installPackages('tests/opentelemetry-2')
 const line3 = openTelemetryOf(new URL('../../', import.meta.url))
 const line2 = hasLine2 ? openTelemetryOf(new URL('../opentelemetry-2/', import.meta.url)) : undefined
 

@@ -10,8 +10,8 @@ import { turnwatchProducer } from '../../instrumentation/metrics/opentelemetry.t
 import { registerTurnwatch } from '../../instrumentation/metrics/prom-client.ts'
 import { livenessApp } from '../../liveness/index.ts'
 import type { Turnwatch } from '../../turnwatch.ts'
-import type { OpenTelemetry } from '../opentelemetry-2/install.ts'
 import { type Sample, samplesOf } from './exposition.ts'
+import type { OpenTelemetry } from './open-telemetry.ts'
 
 export async function ownMetrics(watch: Turnwatch, accept = 'text/plain'): Promise<Sample[]> {
   const response = await livenessApp(watch).request('/metrics', { headers: { accept } })

@@ -3,12 +3,8 @@ import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, inject, test } from 'vitest'
-import {
-  AlertmanagerServer,
-  EXAMPLE,
-  type Notification,
-  type NotifiedAlert,
-} from '../alertmanager/alertmanager-server.ts'
+import { EXAMPLE } from '../alertmanager/alertmanager-process.ts'
+import { AlertmanagerServer, type Notification, type NotifiedAlert } from '../alertmanager/alertmanager-server.ts'
 import { receiver } from '../command/receiver.ts'
 import { freePort } from '../metrics/prometheus-server.ts'
 import { exampleFolder, replaceIn, root, startPrometheus } from './example-prometheus.ts'

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { installWires } from '../install.ts'
+import { installPackages } from '../../setup/npm-packages.ts'
 import { blocksOf, follow } from './followed.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -153,7 +153,7 @@ describe('a reader of the documentation', () => {
   })
 })
 
-describe.skipIf(!(await installWires()))('a server of the first engine, built as documented', () => {
+describe.skipIf(!(await installPackages('tests/wires')))('a server of the first engine, built as documented', () => {
   let server: Server
   beforeAll(() => {
     server = new Server('server-v1', 'The first engine', 'effect-beta')
@@ -246,7 +246,7 @@ describe.skipIf(!(await installWires()))('a server of the first engine, built as
   })
 })
 
-describe.skipIf(!(await installWires()))('a server of the second engine, built as documented', () => {
+describe.skipIf(!(await installPackages('tests/wires')))('a server of the second engine, built as documented', () => {
   let server: Server
   beforeAll(() => {
     server = new Server('server-v2', 'The second engine', 'effect')

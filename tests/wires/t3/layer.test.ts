@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { VirtualHost } from '../../../hosts/replay/virtual-host.ts'
 import { T3V1 } from '../../../hosts/t3/index.ts'
-import { installWires } from '../install.ts'
+import { installPackages } from '../../setup/npm-packages.ts'
 
 type Modules = {
   Effect: typeof import('effect/Effect')
@@ -12,7 +12,7 @@ type Modules = {
   PubSub: typeof import('effect/PubSub')
 }
 
-const available = await installWires()
+const available = await installPackages('tests/wires')
 const THREADS = 50
 const DELTAS = 100_000
 

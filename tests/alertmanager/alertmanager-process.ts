@@ -1,4 +1,4 @@
-/** A real Alertmanager with the example's own routes and inhibitions, its times divided, and every receiver one webhook. */
+/** A real Alertmanager with a configuration of its own. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,20 +7,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { scaledTime } from './scaled-pack.ts'
 
-const EXAMPLE = fileURLToPath(new URL('../../rules/alertmanager/alertmanager.example.yaml', import.meta.url))
+export const EXAMPLE = fileURLToPath(new URL('../../rules/alertmanager/alertmanager.example.yaml', import.meta.url))
 
-export interface RunningAlertmanager {
+export interface AlertmanagerProcess {
   /** Host and port. */
   readonly address: string
   stop(): Promise<void>
 }
 
-export async function startAlertmanager(receiverUrl: string, divisor: number): Promise<RunningAlertmanager> {
+/** Starts one with the project's example, changed. Resolves when it listens. */
+export async function startAlertmanager(change: (example: string) => string): Promise<AlertmanagerProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'turnwatch-alertmanager-'))
   const config = join(folder, 'alertmanager.yaml')
-  await writeFile(config, scaledConfig(await readFile(EXAMPLE, 'utf8'), receiverUrl, divisor))
+  await writeFile(config, change(await readFile(EXAMPLE, 'utf8')))
   const child = spawn(
     '/usr/bin/prometheus-alertmanager',
     [
@@ -40,14 +40,6 @@ export async function startAlertmanager(receiverUrl: string, divisor: number): P
     await rm(folder, { recursive: true, force: true })
   }
   return { address: await listenAddress(child), stop }
-}
-
-function scaledConfig(example: string, receiverUrl: string, divisor: number): string {
-  return example
-    .replace(/^( *(?:- )?url:) .*$/gm, `$1 ${receiverUrl}`)
-    .replace(/^( *(?:group_wait|group_interval|repeat_interval):) (\S+)/gm, (_, key: string, time: string) => {
-      return `${key} ${scaledTime(time, divisor)}`
-    })
 }
 
 /** The port was free when the system gave it, so nobody else can have taken it. */
