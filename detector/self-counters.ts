@@ -7,8 +7,9 @@ const FAULT_PLACES = ['source', 'clock', 'tick', 'listener', 'verify', 'store', 
 /** Where something of ours or of the host's threw. */
 export type FaultPlace = (typeof FAULT_PLACES)[number]
 
-/** Unknown types counted apart; later ones are `other`. */
+/** Unknown types counted apart; later ones are `other`, and so are sources that had none before. */
 const MAX_UNKNOWN_TYPES = 100
+const OTHER = 'other'
 
 const LAG_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60]
 
@@ -28,6 +29,8 @@ export class SelfCounters {
   readonly lagSeconds = new Histogram(LAG_SECONDS)
   /** Events of types that their source does not know, by source and type. */
   readonly unclassified = new Map<string, { source: string; type: string; count: number }>()
+  /** The sources among them. */
+  readonly #sources = new Set<string>()
   readonly storeErrors = { load: 0, save: 0, close: 0, claim: 0, outbox: 0 }
   readonly faults = Object.fromEntries(FAULT_PLACES.map((place) => [place, 0])) as Record<FaultPlace, number>
 
@@ -44,15 +47,30 @@ export class SelfCounters {
   }
 
   unknownEvent(source: string, type: string): void {
-    const key = `${source.length} ${source}${type}`
+    const isFull = this.unclassified.size >= MAX_UNKNOWN_TYPES
+    if (!isFull || this.#isCounted(source, type)) return this.#countUnknown(source, type)
+    if (this.#sources.has(source)) this.#countUnknown(source, OTHER)
+    else this.#countUnknown(OTHER, OTHER)
+  }
+
+  #isCounted(source: string, type: string): boolean {
+    return this.unclassified.has(unknownKey(source, type))
+  }
+
+  #countUnknown(source: string, type: string): void {
+    const key = unknownKey(source, type)
     const known = this.unclassified.get(key)
     if (known) known.count++
-    else if (this.unclassified.size < MAX_UNKNOWN_TYPES || type === 'other') {
-      this.unclassified.set(key, { source, type, count: 1 })
-    } else this.unknownEvent(source, 'other')
+    else this.unclassified.set(key, { source, type, count: 1 })
+    this.#sources.add(source)
   }
 
   fault(where: FaultPlace): void {
     this.faults[where]++
   }
+}
+
+/** Names may hold anything, a separator too. */
+function unknownKey(source: string, type: string): string {
+  return `${source.length} ${source}${type}`
 }

@@ -61,7 +61,9 @@ new MeterProvider({ readers: [exporter] })
 A server that nobody can scrape pushes over OTLP/HTTP, with a MeterProvider of its own. It needs \`@opentelemetry/api\`,
 \`@opentelemetry/resources\`, \`@opentelemetry/sdk-metrics\` and \`@opentelemetry/exporter-metrics-otlp-http\`. Without \`service.name\`
 and \`service.instance.id\`, here or in \`OTEL_RESOURCE_ATTRIBUTES\`, it does not start: the series of two servers would be one. Exports
-that fail are told to \`onError\`, and nothing is thrown.
+that fail are told to \`onError\`, and nothing is thrown. One export is under way at a time, with at most half the interval for its
+tries: it does not keep alive a process that has nothing else to do. What a receiver takes and rejects in part (\`partialSuccess\`) is
+told to OpenTelemetry's \`diag\` only.
 
 \`\`\`ts
 import { hostname } from 'node:os'
@@ -80,11 +82,16 @@ A watch that cannot be read answers 500 on its own \`/metrics\`. On the other ro
 scrape and the host's other metrics stay; \`${PREFIX}internal_errors_total{where="collector"}\` shows it afterwards. OpenTelemetry's
 Prometheus exporter answers 200 in any case.
 
+A registry, and an exporter, is for one watch of a process: a registry refuses a second one, and two producers in one exporter give
+the same series twice.
+
 ## Names
 
 Units and \`_total\` are part of a name on every route, against OpenTelemetry's advice, on purpose: its JavaScript exporter adds no
 unit, collectors and Prometheus' own receiver do, and only a name that has its unit already is the same behind all of them. A
-rule or dashboard fits whatever lies between. Histograms have the same buckets everywhere, and no \`min\` or \`max\`.
+rule or dashboard fits whatever lies between. Histograms have the same buckets everywhere, and no \`min\` or \`max\`. In OpenMetrics a
+family is named without \`_total\`; \`${PREFIX}turns_stale_total\` would then be another one, and is of type \`unknown\` there, here and in a
+registry of prom-client.
 
 ## Series
 
@@ -94,7 +101,8 @@ the aggregates, of which alerts are made, count all. What a Prometheus stores gr
 times the turns that last until a scrape.
 
 Per model: a provider/model pair has some ${PAIR_SERIES} series, buckets included, all at 0 from its first turn on, so that the first
-failure is a rise. After ${MAX_PAIRS} pairs the rest is \`other\`.
+failure is a rise. After ${MAX_PAIRS} pairs the rest is \`other\`. A pair that is known from stored samples only has them while there is
+room: the first turn of a new pair takes its place.
 
 Label values are any UTF-8 without control characters, cut at 200 characters with \`~\` and 8 digits of a hash. Two values that are
 the same then stay apart: the later one gets a hash. No label holds a prompt, a URL, a user or a message.

@@ -4,6 +4,7 @@
  */
 
 import { type Context, Hono } from 'hono'
+import { refuseBadCollectOptions } from '../instrumentation/metrics/metric-source.ts'
 import { isoTime } from '../instrumentation/turn-stats.ts'
 import type { MetricsOptions, Turnwatch } from '../turnwatch.ts'
 import { hostCheck } from './host-check.ts'
@@ -39,10 +40,11 @@ const HEADERS = {
 
 /**
  * Makes the handler; `app.fetch` takes a Request and gives its Response. Nothing here changes the watch. Throws
- * TypeError for an allowed host that is none.
+ * TypeError for an allowed host that is none, and for a mode of `perThread` that is none.
  */
 export function livenessApp(watch: LivenessWatch, options: LivenessOptions = {}): Hono {
   const knownHost = hostCheck(options.allowedHosts)
+  refuseBadCollectOptions(options)
   const app = new Hono()
 
   app.use((c, next) => {

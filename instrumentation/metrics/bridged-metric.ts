@@ -1,5 +1,6 @@
 /** One metric as the registries of prom-client 15 and of its successor take it: an object with a name and `get()`. */
 
+import { catalogue, PREFIX } from './catalogue.ts'
 import type { Family, HistogramPoint, Labels } from './family.ts'
 
 /** A sample as prom-client's text format takes it. */
@@ -10,6 +11,9 @@ interface Value {
   readonly value: number
   readonly metricName: string
 }
+
+/** Without `_total`, the name of a counter may be that of another metric. */
+const NAMES: ReadonlySet<string> = new Set(Object.keys(catalogue).map((name) => PREFIX + name))
 
 export class BridgedMetric {
   readonly help: string
@@ -56,11 +60,15 @@ export class BridgedMetric {
 
   /** What the registry asks for when it writes text. */
   async getForPromString() {
-    const name = this.#name
+    const asked = this.#name
     this.#name = this.#fullName
+    // Two families of one name are no OpenMetrics, and one of type `unknown` keeps its whole name.
+    const isTaken = asked !== this.#fullName && NAMES.has(asked)
+    const name = isTaken ? this.#fullName : asked
     const family = this.#read()
     const values = family ? valuesOf(family, name) : []
-    return { name, help: this.help, type: this.type, aggregator: this.aggregator, values }
+    const type = isTaken ? ('unknown' as const) : this.type
+    return { name, help: this.help, type, aggregator: this.aggregator, values }
   }
 
   /** prom-client resets metrics on request; there is nothing to reset. */

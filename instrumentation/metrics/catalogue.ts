@@ -102,7 +102,7 @@ export const CATALOGUE_GROUPS = [
   { title: 'Aggregates', note: 'What alerts are made of.', metrics: ofModels },
   {
     title: 'Prompt cache',
-    note: 'Of turns whose wire tells what they used. The first turn of a thread that `codex exec` resumes counts what the thread had used before, unless this process saw that.',
+    note: 'Of turns whose wire tells what they used. What an OpenAI chat stream tells after its `finish_reason`, as OpenAI does of usage, is not counted. The first turn of a thread that `codex exec` resumes counts what the thread had used before, unless this process saw that.',
     metrics: ofPromptCaches,
   },
   { title: 'turnwatch itself', note: 'The detector, the notifier and the store.', metrics: ofItself },

@@ -3,7 +3,7 @@
 import { Families } from './families.ts'
 import type { Family } from './family.ts'
 import type { Measured, MeasuredHost } from './measured.ts'
-import { ModelGroups } from './model-labels.ts'
+import { ModelGroups } from './model-groups.ts'
 import { collectModels } from './model-series.ts'
 import { collectNotifier, collectSelf } from './own-series.ts'
 import { collectRunning } from './running-turns.ts'
@@ -22,7 +22,7 @@ export function collectMetrics(detector: Measured, host: MeasuredHost): Family[]
     labelsOf.set(detector, labels)
   }
   const families = new Families()
-  const groups = labels.models.of(detector.turns)
+  const groups = labels.models.of(detector)
   collectModels(detector, families, groups)
   const running = collectRunning(detector, families, groups, host)
   collectThreads(detector.turns, families, running, host.perThread, labels.threads)

@@ -23,6 +23,7 @@ export type Family = { readonly name: string; readonly help: string; readonly un
   | { readonly type: 'histogram'; readonly points: readonly HistogramPoint[] }
 )
 
-export function histogramPoint(labels: Labels, histogram: Histogram): HistogramPoint {
-  return { labels, bounds: histogram.bounds, counts: histogram.counts, sum: histogram.sum }
+/** A copy: the histogram goes on counting while what was collected is written. */
+export function histogramPoint(labels: Labels, { bounds, counts, sum }: Histogram): HistogramPoint {
+  return { labels, bounds, counts: counts.slice(), sum }
 }

@@ -5,7 +5,8 @@ import type { Turn } from '../turn.ts'
 import type { TurnClock } from '../turn-clock.ts'
 import type { StaleReason, TurnCounters } from '../turn-counters.ts'
 
-export type PerThreadSeries = 'all' | 'stale' | 'off'
+export const PER_THREAD_MODES = ['all', 'stale', 'off'] as const
+export type PerThreadSeries = (typeof PER_THREAD_MODES)[number]
 
 export interface Measured {
   readonly turns: TurnClock

@@ -5,7 +5,7 @@
  */
 
 import type { Family, Labels } from './family.ts'
-import type { CollectOptions, MetricSource } from './metric-source.ts'
+import { type CollectOptions, type MetricSource, refuseBadCollectOptions } from './metric-source.ts'
 
 /** A source that also tells the time of its own clock, ISO 8601: a watch. */
 export interface TimedSource extends MetricSource {
@@ -78,9 +78,10 @@ const RESOURCE: Resource = {
 /**
  * The producer of a watch. Names are the final Prometheus names on every route; counters and histograms are cumulative
  * since the start of the process. A source that throws gives no metrics and one of `errors`; a watch also counts and
- * reports the fault itself.
+ * reports the fault itself. Throws TypeError for an option that is none.
  */
 export function turnwatchProducer(source: TimedSource, options: CollectOptions = {}): TurnwatchProducer {
+  refuseBadCollectOptions(options)
   const produced = (metrics: ProducedMetric[], errors: unknown[]): Produced => ({
     resourceMetrics: {
       resource: RESOURCE,

@@ -7,7 +7,7 @@ import { EVENT_CLASSES, type TurnClock } from '../turn-clock.ts'
 import { CACHE_TTLS, type KeyCounters, RESOLUTIONS, STALE_REASONS } from '../turn-counters.ts'
 import type { Families } from './families.ts'
 import type { Measured } from './measured.ts'
-import type { ModelGroup } from './model-labels.ts'
+import type { ModelGroup } from './model-groups.ts'
 
 export function collectModels(detector: Measured, families: Families, groups: readonly ModelGroup[]): void {
   const { counters } = detector

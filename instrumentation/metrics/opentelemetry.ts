@@ -3,4 +3,5 @@
 export type { Produced, ProducedMetric, TimedSource, TurnwatchProducer } from './metric-producer.ts'
 export { turnwatchProducer } from './metric-producer.ts'
 export type { CollectOptions } from './metric-source.ts'
-export { type Otlp, type OtlpOptions, startOtlp } from './otlp.ts'
+export { type Otlp, startOtlp } from './otlp.ts'
+export type { OtlpOptions } from './otlp-options.ts'

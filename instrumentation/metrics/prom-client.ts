@@ -6,7 +6,7 @@
 import { BridgedMetric } from './bridged-metric.ts'
 import { catalogue, type MetricName, PREFIX } from './catalogue.ts'
 import type { Family } from './family.ts'
-import type { CollectOptions, MetricSource } from './metric-source.ts'
+import { type CollectOptions, type MetricSource, refuseBadCollectOptions } from './metric-source.ts'
 
 interface Registry {
   // The registries type their argument as their own classes; all they use is `name` and `get()`.
@@ -19,9 +19,10 @@ interface Registry {
 /**
  * Registers every metric of the source; returns its undo. All of them are read once per scrape. A source that throws
  * gives a scrape without its series, never a broken one; a watch counts and reports the fault itself. Throws where the
- * registry has metrics of turnwatch already.
+ * registry has metrics of turnwatch already, and TypeError for an option that is none.
  */
 export function registerTurnwatch(registry: Registry, source: MetricSource, options: CollectOptions = {}): () => void {
+  refuseBadCollectOptions(options)
   const scrape = new Scrape(source, options)
   const metrics = (Object.keys(catalogue) as MetricName[]).map((key) => {
     const name = PREFIX + key

@@ -7,7 +7,8 @@ import { STALE_REASONS } from '../turn-counters.ts'
 import type { Families } from './families.ts'
 import { RUNNING_STATES, type THREAD_STATES } from './label-values.ts'
 import type { Measured, MeasuredHost } from './measured.ts'
-import type { ModelGroup, ModelLabels, RunningState } from './model-labels.ts'
+import type { ModelGroup } from './model-groups.ts'
+import type { ModelLabels, RunningState } from './model-labels.ts'
 
 /** A running turn as its thread's series show it. */
 export interface RunningTurn {

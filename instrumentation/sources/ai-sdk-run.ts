@@ -4,7 +4,7 @@
  */
 
 import type { TokenStream, TurnEvent, Usage } from '../events.ts'
-import { type Classified, type Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { type Classified, type Classifier, isRaw, type Raw, text, tokensOf } from './classifier.ts'
 import { ResponseTurns } from './response-turn.ts'
 import {
   type Emit,
@@ -48,7 +48,7 @@ export class AiSdkRun {
       case 'turn-start':
         this.#failed = false
         // A message that goes on after a tool of the client keeps its id, so that it names a thread and not a turn.
-        this.#turns.begin(undefined, undefined, emit, text(raw.messageId))
+        this.#turns.begin(undefined, undefined, emit, { thread: text(raw.messageId) })
         return
       case 'content': {
         const turn = this.#turns.open(emit)
@@ -116,12 +116,12 @@ export class AiSdkRun {
 function usageOf(usage: unknown): Usage | undefined {
   if (!isRaw(usage)) return undefined
   const details = isRaw(usage.inputTokenDetails) ? usage.inputTokenDetails : {}
-  const cacheReadTokens = number(details.cacheReadTokens ?? usage.cachedInputTokens)
-  const cacheWriteTokens = number(details.cacheWriteTokens)
-  const uncached = number(usage.inputTokens) - cacheReadTokens - cacheWriteTokens
+  const cacheReadTokens = tokensOf(details.cacheReadTokens ?? usage.cachedInputTokens)
+  const cacheWriteTokens = tokensOf(details.cacheWriteTokens)
+  const uncached = tokensOf(usage.inputTokens) - cacheReadTokens - cacheWriteTokens
   return {
-    inputTokens: Math.max(0, number(details.noCacheTokens ?? uncached)),
-    outputTokens: number(usage.outputTokens),
+    inputTokens: tokensOf(details.noCacheTokens ?? uncached),
+    outputTokens: tokensOf(usage.outputTokens),
     cacheReadTokens,
     cacheWriteTokens,
   }

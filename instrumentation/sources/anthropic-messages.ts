@@ -71,10 +71,15 @@ export class AnthropicMessagesSource implements Source {
     }
   }
 
+  usageSoFar(): Usage | undefined {
+    return this.#usage
+  }
+
   #begin(message: Raw, emit: Emit): void {
+    const id = text(message.id)
+    this.#turns.begin(id, text(message.model), emit, { usage: this.#usage })
     this.#forget()
     this.#usage = updated(undefined, message.usage)
-    this.#turns.begin(text(message.id), text(message.model), emit)
   }
 
   #content(found: Classified, emit: Emit): void {

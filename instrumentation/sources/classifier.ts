@@ -182,7 +182,9 @@ export function idsOf(raw: Raw, path: string | undefined): string[] {
 
 export const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
-export const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
+/** A count of tokens; 0 for anything that is none, as what a gateway has corrected may be negative. */
+export const tokensOf = (value: unknown): number =>
+  typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : 0
 
 /** An entry of a table of ours by a name from the wire, which may be the name of something that every object has. */
 export function entry<T>(table: Readonly<Record<string, T>>, name: unknown): T | undefined {

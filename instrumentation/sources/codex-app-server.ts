@@ -2,7 +2,7 @@
 
 import { dropOldest } from '../drop-oldest.ts'
 import { type TurnEvent, UNKNOWN, type Usage, withTurn } from '../events.ts'
-import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { type Classified, Classifier, isRaw, type Raw, text, tokensOf } from './classifier.ts'
 import { codexAppServerEvents } from './codex-app-server-events.ts'
 import {
   type Direction,
@@ -96,6 +96,7 @@ export class CodexAppServerSource implements Source {
           ...(thread.usage ? { usage: thread.usage } : {}),
         })
         thread.turn = undefined
+        thread.usage = undefined
         return
       default:
         if (found.key === null) return this.#unknown(method, turn, id, emit)
@@ -199,15 +200,15 @@ export function toolStart(message: Raw) {
 /** The wire gives each model call's own usage beside the thread's total; after an attempt that failed it repeats both. */
 function addUsage(thread: Thread, tokenUsage: unknown): void {
   if (!isRaw(tokenUsage)) return
-  const total = isRaw(tokenUsage.total) ? number(tokenUsage.total.totalTokens) : 0
+  const total = isRaw(tokenUsage.total) ? tokensOf(tokenUsage.total.totalTokens) : 0
   if (total > 0 && total === thread.total) return
   thread.total = total
   const last = isRaw(tokenUsage.last) ? tokenUsage.last : {}
-  const [read, written] = [number(last.cachedInputTokens), number(last.cacheWriteInputTokens)]
+  const [read, written] = [tokensOf(last.cachedInputTokens), tokensOf(last.cacheWriteInputTokens)]
   thread.usage = {
     // The wire counts what was read from the cache or written to it as input too.
-    inputTokens: (thread.usage?.inputTokens ?? 0) + Math.max(0, number(last.inputTokens) - read - written),
-    outputTokens: (thread.usage?.outputTokens ?? 0) + number(last.outputTokens),
+    inputTokens: (thread.usage?.inputTokens ?? 0) + Math.max(0, tokensOf(last.inputTokens) - read - written),
+    outputTokens: (thread.usage?.outputTokens ?? 0) + tokensOf(last.outputTokens),
     cacheReadTokens: (thread.usage?.cacheReadTokens ?? 0) + read,
     cacheWriteTokens: (thread.usage?.cacheWriteTokens ?? 0) + written,
   }

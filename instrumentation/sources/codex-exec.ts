@@ -2,7 +2,7 @@
 
 import { dropOldest } from '../drop-oldest.ts'
 import type { TurnEvent, Usage } from '../events.ts'
-import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { type Classified, Classifier, isRaw, type Raw, text, tokensOf } from './classifier.ts'
 import { toolStart } from './codex-app-server.ts'
 import { codexExecEvents } from './codex-exec-events.ts'
 import {
@@ -95,12 +95,12 @@ export class CodexExecSource implements Source {
 
   #usage(usage: unknown): { usage?: Usage } {
     if (!isRaw(usage)) return {}
-    const cacheReadTokens = number(usage.cached_input_tokens)
-    const cacheWriteTokens = number(usage.cache_write_input_tokens)
+    const cacheReadTokens = tokensOf(usage.cached_input_tokens)
+    const cacheWriteTokens = tokensOf(usage.cache_write_input_tokens)
     const total = {
       // The wire counts what was read from the cache or written to it as input too.
-      inputTokens: Math.max(0, number(usage.input_tokens) - cacheReadTokens - cacheWriteTokens),
-      outputTokens: number(usage.output_tokens),
+      inputTokens: Math.max(0, tokensOf(usage.input_tokens) - cacheReadTokens - cacheWriteTokens),
+      outputTokens: tokensOf(usage.output_tokens),
       cacheReadTokens,
       cacheWriteTokens,
     }

@@ -2,7 +2,7 @@
 
 import { dropOldest } from '../drop-oldest.ts'
 import { type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
-import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { type Classified, Classifier, isRaw, type Raw, text, tokensOf } from './classifier.ts'
 import { opencodeSseEvents } from './opencode-sse-events.ts'
 import {
   type Direction,
@@ -107,6 +107,8 @@ export class OpencodeSseSource implements Source {
       emit(id, { kind: 'error', message: errorMessage(error) })
     }
     const usage = session.usage ? { usage: session.usage } : {}
+    // What still comes of an aborted turn may end once more.
+    session.usage = undefined
     emit(id, { kind: 'turn.ended', outcome: found.outcome ?? 'error', ...usage })
   }
 
@@ -181,9 +183,9 @@ export function added(usage: Usage | undefined, tokens: unknown): Usage | undefi
   if (!isRaw(tokens)) return usage
   const cache = isRaw(tokens.cache) ? tokens.cache : {}
   return {
-    inputTokens: (usage?.inputTokens ?? 0) + number(tokens.input),
-    outputTokens: (usage?.outputTokens ?? 0) + number(tokens.output),
-    cacheReadTokens: (usage?.cacheReadTokens ?? 0) + number(cache.read),
-    cacheWriteTokens: (usage?.cacheWriteTokens ?? 0) + number(cache.write),
+    inputTokens: (usage?.inputTokens ?? 0) + tokensOf(tokens.input),
+    outputTokens: (usage?.outputTokens ?? 0) + tokensOf(tokens.output),
+    cacheReadTokens: (usage?.cacheReadTokens ?? 0) + tokensOf(cache.read),
+    cacheWriteTokens: (usage?.cacheWriteTokens ?? 0) + tokensOf(cache.write),
   }
 }

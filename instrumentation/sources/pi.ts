@@ -4,7 +4,7 @@
  */
 
 import { type Outcome, type TurnEvent, UNKNOWN, type Usage } from '../events.ts'
-import { type Classified, Classifier, isRaw, number, type Raw, text } from './classifier.ts'
+import { type Classified, Classifier, isRaw, type Raw, text, tokensOf } from './classifier.ts'
 import { piEvents } from './pi-events.ts'
 import {
   type Direction,
@@ -106,7 +106,9 @@ export class PiSource {
     this.#running = false
     this.#question = undefined
     this.#failure = undefined
-    send({ kind: 'turn.ended', outcome, ...(this.#usage ? { usage: this.#usage } : {}) })
+    const usage = this.#usage ? { usage: this.#usage } : {}
+    this.#usage = undefined
+    send({ kind: 'turn.ended', outcome, ...usage })
   }
 
   #answered(send: (event: TurnEvent) => void): void {
@@ -161,9 +163,9 @@ function toolStart(raw: Raw): ToolStart[] | undefined {
 function added(usage: Usage | undefined, more: unknown): Usage | undefined {
   if (!isRaw(more)) return usage
   return {
-    inputTokens: (usage?.inputTokens ?? 0) + number(more.input),
-    outputTokens: (usage?.outputTokens ?? 0) + number(more.output),
-    cacheReadTokens: (usage?.cacheReadTokens ?? 0) + number(more.cacheRead),
-    cacheWriteTokens: (usage?.cacheWriteTokens ?? 0) + number(more.cacheWrite),
+    inputTokens: (usage?.inputTokens ?? 0) + tokensOf(more.input),
+    outputTokens: (usage?.outputTokens ?? 0) + tokensOf(more.output),
+    cacheReadTokens: (usage?.cacheReadTokens ?? 0) + tokensOf(more.cacheRead),
+    cacheWriteTokens: (usage?.cacheWriteTokens ?? 0) + tokensOf(more.cacheWrite),
   }
 }

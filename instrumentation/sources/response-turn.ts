@@ -153,18 +153,21 @@ export class ResponseTurns {
     return this.#turn(response, response, this.#ids.of(response))
   }
 
-  /** Begins a turn, or tells the model of the one that runs. Another one that still ran was given up. */
+  /**
+   * Begins a turn, or tells the model of the one that runs. Another one that still ran was given up; `usage` is what is
+   * known of its.
+   */
   begin(
     response: string | undefined,
     model: string | undefined,
     emit: Emit,
-    thread: string | undefined = response,
+    { thread = response, usage }: { thread?: string | undefined; usage?: Usage | undefined } = {},
   ): ResponseTurn {
     const { current } = this
     const goesOn =
       current.running && !current.joined && current.response === response && current.thread === this.#threadOf(thread)
     if (!goesOn) {
-      if (current.running) current.end('aborted', undefined, emit)
+      if (current.running) current.end('aborted', usage, emit)
       this.current = this.make(response, thread)
     }
     this.current.start(model, emit)

@@ -1,7 +1,7 @@
 /** What every source is: it takes raw provider events and says which threads had which TurnEvents. */
 
 import { dropOldest } from '../drop-oldest.ts'
-import type { TurnEvent, WaitReason } from '../events.ts'
+import type { TurnEvent, Usage, WaitReason } from '../events.ts'
 import { UNKNOWN } from '../events.ts'
 import { type Classified, idsOf, type Raw, reader } from './classifier.ts'
 
@@ -59,6 +59,8 @@ export interface Source {
   readonly name: SourceName
   /** Takes one raw event; anything that is none is passed over. Never throws. */
   read(raw: unknown, emit: Emit, direction?: Direction): void
+  /** What the turn that runs has used, on wires that tell it before the end, one turn at a time. */
+  usageSoFar?(): Usage | undefined
 }
 
 const WAIT_REASON: Readonly<Record<string, WaitReason>> = {

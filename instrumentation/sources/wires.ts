@@ -121,6 +121,7 @@ export function createSource(name: SourceName, options: SourceOptions = {}): Sou
         options.onUnreadable?.(name, error)
       }
     },
+    usageSoFar: () => source.usageSoFar?.(),
   }
 }
 

@@ -223,7 +223,8 @@ export class Tap {
   }
 
   #end(outcome: Outcome): void {
-    this.#toOpen({ kind: 'turn.ended', outcome })
+    const usage = this.#source.usageSoFar?.()
+    this.#toOpen({ kind: 'turn.ended', outcome, ...(usage === undefined ? {} : { usage }) })
   }
 
   #text(direction: Direction): JsonEvents {

@@ -391,6 +391,12 @@ describe('GET /metrics', () => {
     )
   })
 
+  test('a mode of perThread that is none is refused', () => {
+    expect(() => livenessApp(fixture().watch, { perThread: 'none' as 'off' })).toThrow(
+      new TypeError('perThread: "none" is none of all, stale, off'),
+    )
+  })
+
   test('perThread chooses the series of threads', async () => {
     const at = fixture()
     at.watch.startTurn({ threadId: 'a', ...MODEL })

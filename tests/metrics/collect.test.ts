@@ -303,4 +303,20 @@ describe('label values', () => {
     expect(Object.keys(counted).length).toBeLessThanOrEqual(101)
     expect(counted['codex-exec other']).toBe(400)
   })
+
+  test('sources are too: beyond the types that are counted, a source that had none is other', () => {
+    const { watch } = fixture()
+    for (let i = 0; i < 5000; i++) watch.unclassified(`source-${i}`, 'type')
+    watch.unclassified('source-0', 'type')
+    watch.unclassified('source-0', 'new')
+    watch.unclassified('new', 'other')
+    const counted = values(watch, 'unclassified_events_total', ['source', 'type'])
+    expect(Object.keys(counted)).toHaveLength(102)
+    expect(counted).toMatchObject({
+      'source-0 type': 2,
+      'source-99 type': 1,
+      'source-0 other': 1,
+      'other other': 4901,
+    })
+  })
 })

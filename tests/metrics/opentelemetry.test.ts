@@ -13,6 +13,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { catalogue, PREFIX } from '../../instrumentation/metrics/catalogue.ts'
 import { type OtlpOptions, startOtlp, turnwatchProducer } from '../../instrumentation/metrics/opentelemetry.ts'
+import { ReportingExporter } from '../../instrumentation/metrics/otlp-reports.ts'
 import { fixture } from '../liveness/manual-clock.ts'
 import { OtlpReceiver } from './routes.ts'
 
@@ -97,6 +98,12 @@ describe('the producer', () => {
     await provider.shutdown()
   })
 
+  test('refuses a mode of threads that is none', () => {
+    expect(() => turnwatchProducer(fixture().watch, { perThread: 'none' as 'off' })).toThrow(
+      new TypeError('perThread: "none" is none of all, stale, off'),
+    )
+  })
+
   test('has no series of threads if the host wants none', async () => {
     const { watch } = await collected()
     class Reader extends MetricReader {
@@ -112,8 +119,41 @@ describe('the producer', () => {
   })
 })
 
+describe('the exporter', () => {
+  test('begins no export while one is under way, and says so', () => {
+    const under: { metrics: string; done: (result: { code: number }) => void }[] = []
+    const reports: unknown[] = []
+    const exporter = new ReportingExporter<string>(
+      {
+        export: (metrics, done) => under.push({ metrics, done }),
+        forceFlush: async () => {},
+        shutdown: async () => {},
+      },
+      (error) => reports.push(error),
+    )
+    const results: number[] = []
+    const done = ({ code }: { code: number }) => results.push(code)
+    exporter.export('first', done)
+    exporter.export('second', done)
+    expect(under.map(({ metrics }) => metrics)).toEqual(['first'])
+    expect(results, 'the second is over').toEqual([0])
+    expect(reports).toEqual([new Error('the export before it is not over')])
+    under[0]?.done({ code: 0 })
+    exporter.export('third', done)
+    expect(under.map(({ metrics }) => metrics)).toEqual(['first', 'third'])
+    expect(reports).toHaveLength(1)
+  })
+})
+
 describe('startOtlp', () => {
-  const ENVIRONMENT = ['OTEL_SERVICE_NAME', 'OTEL_RESOURCE_ATTRIBUTES']
+  const ENVIRONMENT = [
+    'OTEL_SERVICE_NAME',
+    'OTEL_RESOURCE_ATTRIBUTES',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+    'OTEL_EXPORTER_OTLP_TIMEOUT',
+    'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT',
+  ]
   beforeEach(() => {
     for (const name of ENVIRONMENT) vi.stubEnv(name, undefined)
   })
@@ -150,11 +190,11 @@ describe('startOtlp', () => {
   })
 
   test('exports again and again by itself, until it stops', async () => {
-    const { receiver, otlp } = await started({ intervalMs: 20 })
-    await expect.poll(() => receiver.requests.length, { timeout: 30_000 }).toBeGreaterThan(3)
+    const { receiver, otlp } = await started({ intervalMs: 300 })
+    await expect.poll(() => receiver.requests.length, { timeout: 60_000 }).toBeGreaterThan(3)
     await otlp[Symbol.asyncDispose]()
     const { length } = receiver.requests
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await new Promise((resolve) => setTimeout(resolve, 700))
     expect(receiver.requests).toHaveLength(length)
     await otlp.stop()
     await otlp.flush()
@@ -203,11 +243,95 @@ describe('startOtlp', () => {
     [RangeError, { timeoutMs: '10s' }, 'timeoutMs: "10s" is not a positive number of ms'],
     [TypeError, { onError: 'log' }, 'onError: "log" is not a function'],
     [TypeError, { resource: { 'service.name': 1 } }, 'resource: service.name is 1, not a string'],
+    [TypeError, { perThread: 'none' }, 'perThread: "none" is none of all, stale, off'],
+    [TypeError, { headers: 'authorization: x' }, 'headers: not an object of strings'],
+    [TypeError, { headers: ['a'] }, 'headers: not an object of strings'],
+    [TypeError, { headers: { a: 5 } }, 'headers: "a" is not a string'],
+    [TypeError, { headers: { a: undefined } }, 'headers: "a" is not a string'],
+    [TypeError, { headers: { 'a b': 'secret' } }, 'headers: "a b" is not a header that HTTP takes'],
+    [TypeError, { headers: { '': 'secret' } }, 'headers: "" is not a header that HTTP takes'],
+    [TypeError, { headers: { a: 'secret\nb: c' } }, 'headers: "a" is not a header that HTTP takes'],
+    [TypeError, { headers: { a: 'secret\n' } }, 'headers: "a" is not a header that HTTP takes'],
+    [TypeError, { headers: { a: 'ключ' } }, 'headers: "a" is not a header that HTTP takes'],
   ])('refuses with a %o: %j', async (kind, options, line) => {
     const starting = startOtlp(fixture().watch, { resource: NAMED, ...options } as unknown as OtlpOptions)
     await expect(starting).rejects.toThrow(kind)
-    await expect(starting).rejects.toThrow(line)
+    await expect(starting).rejects.toHaveProperty('message', line)
   })
+
+  test.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_METRICS_ENDPOINT', 'grpc://user:secret@collector'],
+  ])('refuses with a TypeError: %s=%s, where there is no url', async (name, value) => {
+    vi.stubEnv(name, value)
+    const { watch } = fixture()
+    const starting = startOtlp(watch, { resource: NAMED })
+    await expect(starting).rejects.toThrow(TypeError)
+    await expect(starting).rejects.toHaveProperty('message', `${name}: not an http or https URL`)
+    const otlp = await startOtlp(watch, {
+      resource: NAMED,
+      url: 'http://127.0.0.1:9/',
+      intervalMs: 1000,
+      onError: () => {},
+    })
+    await otlp.stop()
+  })
+
+  test('takes the endpoint of metrics from the environment, whatever that of all signals is', async () => {
+    const receiver = await OtlpReceiver.start()
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'nothing')
+    vi.stubEnv('OTEL_EXPORTER_OTLP_METRICS_ENDPOINT', receiver.url)
+    const otlp = await startOtlp(fixture().watch, { resource: NAMED })
+    await otlp.stop()
+    expect(receiver.requests).toHaveLength(1)
+    receiver.close()
+  })
+
+  test.each([
+    ['nothing', undefined],
+    ['no watch', {}],
+    ['no clock', { metrics: () => [] }],
+    ['no metrics', { now: () => '' }],
+  ])('refuses a source that is %s', async (_, source) => {
+    const starting = startOtlp(source as unknown as Parameters<typeof startOtlp>[0], { resource: NAMED })
+    await expect(starting).rejects.toThrow(TypeError)
+    await expect(starting).rejects.toHaveProperty('message', 'source: has no metrics() and now(), as a watch has')
+  })
+
+  test.each([
+    ['that is refused', null],
+    ['that hangs', { status: null }],
+  ])(
+    'an export %s does not keep a process alive that has nothing else to do',
+    async (_, hanging) => {
+      const receiver = await OtlpReceiver.start()
+      receiver.status = null
+      if (hanging === null) receiver.close()
+      const child = fileURLToPath(new URL('./otlp-exit-child.ts', import.meta.url))
+      const run = promisify(execFile)(process.execPath, [child, receiver.url, '400'], { timeout: 90_000 })
+      await expect(run).resolves.toEqual({ stdout: 'told of failures\n', stderr: '' })
+      receiver.close()
+    },
+    120_000,
+  )
+
+  test.each([
+    ['the option', { timeoutMs: 300_000 }, {}],
+    ['the environment', {}, { OTEL_EXPORTER_OTLP_TIMEOUT: '300000' }],
+    ['the default', {}, {}],
+  ] as [string, OtlpOptions, Record<string, string>][])(
+    'gives up before the next export begins, whatever %s allows',
+    async (_, options, environment) => {
+      for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
+      const { receiver, otlp, faults } = await started({ intervalMs: 1000, ...options }, null)
+      await otlp.flush()
+      // The SDK alone would give up in silence.
+      expect(faults[0]).toBe('turnwatch: otlp: nothing was exported: Request timed out')
+      await otlp.stop()
+      receiver.close()
+    },
+    60_000,
+  )
 
   test.each([
     ['refuses', 400, 'status 400'],
@@ -252,23 +376,26 @@ describe('startOtlp', () => {
     expect(rejections).toEqual([])
   })
 
-  test('exports nothing, and lives on, while the watch fails', async () => {
+  test('exports nothing, says so each time, and lives on, while the watch fails', async () => {
     const { receiver, otlp, faults, clock, watch } = await started()
     const { monoMs } = clock
     clock.monoMs = () => {
       throw new Error('no clock')
     }
     await otlp.flush()
+    await otlp.flush()
     expect(receiver.requests).toEqual([])
+    const line = 'turnwatch: otlp: nothing was exported: the metrics could not be read: no clock'
+    expect(faults).toEqual([line, line])
     clock.monoMs = monoMs
     await otlp.flush()
     expect(receiver.samples()).toContainEqual({
       name: 'turnwatch_internal_errors_total',
       labels: { where: 'collector' },
-      value: 1,
+      value: 2,
     })
-    expect(faults).toEqual([])
-    expect(watch.self.faults.collector).toBe(1)
+    expect(faults).toHaveLength(2)
+    expect(watch.self.faults.collector).toBe(2)
     await otlp.stop()
     receiver.close()
   })

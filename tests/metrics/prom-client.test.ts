@@ -96,6 +96,17 @@ describe.each(LIBRARIES)('a registry of %s', (_, AnyRegistry, AnyCounter) => {
     }
   })
 
+  test('writes no family twice as OpenMetrics, and none without its type', async () => {
+    const { registry } = registered()
+    registry.setContentType(AnyRegistry.OPENMETRICS_CONTENT_TYPE)
+    const families = [...(await registry.metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)]
+    const names = families.map(([, name]) => name)
+    expect(names).toHaveLength(ALL)
+    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([])
+    const unknown = families.filter(([, , type]) => type === 'unknown')
+    expect(unknown.map(([, name]) => name)).toEqual(['turnwatch_turns_stale_total'])
+  })
+
   test('takes one watch once: a second try is refused, and the first still works', async () => {
     const { registry, watch, read } = registered()
     const line = 'the registry has turnwatch_thread_silence_seconds already: a registry takes one watch, once'
@@ -165,6 +176,14 @@ describe.each(LIBRARIES)('a registry of %s', (_, AnyRegistry, AnyCounter) => {
     await registry.metrics()
     await registry.getMetricsAsJSON()
     expect(reads).toBe(2)
+  })
+
+  test('refuses a mode of threads that is none, and registers nothing', () => {
+    const registry = new AnyRegistry<RegistryContentType>()
+    expect(() => registerTurnwatch(registry, fixture().watch, { perThread: 'none' as 'off' })).toThrow(
+      new TypeError('perThread: "none" is none of all, stale, off'),
+    )
+    expect(registry.getMetricsAsArray()).toEqual([])
   })
 
   test('has no series of threads if the host wants none', async () => {

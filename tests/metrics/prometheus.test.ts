@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { catalogue, PREFIX } from '../../instrumentation/metrics/catalogue.ts'
 import { type LivenessServer, livenessApp, serveLiveness } from '../../liveness/index.ts'
 import { type Fixture, fixture } from '../liveness/manual-clock.ts'
 import { samplesOf } from './exposition.ts'
@@ -61,6 +62,20 @@ describe('the text of /metrics', () => {
     const classic = samplesOf(await metrics(at, 'text/plain'))
     expect(samplesOf(text), 'the same samples in both formats').toEqual(classic)
   })
+
+  test('as OpenMetrics has every family of the catalogue once: a counter that would be another is of no type', async () => {
+    const text = await metrics(busy(), OPEN_METRICS)
+    const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name as string, type] as const)
+    const names = Object.entries(catalogue).map(([key, { type }]) => {
+      const short = PREFIX + key.replace(/_total$/, '')
+      const isTaken = key.endsWith('_total') && short.slice(PREFIX.length) in catalogue
+      return isTaken ? [PREFIX + key, 'unknown'] : [short, type]
+    })
+    expect(types).toEqual(names)
+    expect(new Set(types.map(([name]) => name)).size).toBe(Object.keys(catalogue).length)
+    expect(types).toContainEqual(['turnwatch_turns_stale', 'gauge'])
+    expect(types).toContainEqual(['turnwatch_turns_stale_total', 'unknown'])
+  })
 })
 
 describe.skipIf(inject('missing').includes('prometheus'))('promtool', () => {
@@ -96,6 +111,18 @@ describe.skipIf(inject('missing').includes('prometheus'))('a real Prometheus', (
     const lines = samplesOf(await metrics(at, 'text/plain')).length
     await values('scrape_samples_scraped').toEqual([lines])
     await values('scrape_samples_post_metric_relabeling').toEqual([lines])
+  })
+
+  test('knows what each family is', async () => {
+    const metadata = async (metric: string) => {
+      const response = await fetch(`${prometheus.url}/api/v1/metadata?metric=${metric}`)
+      const { data } = (await response.json()) as { data: Record<string, { type: string }[]> }
+      return data[metric]?.map(({ type }) => type)
+    }
+    await expect.poll(() => metadata('turnwatch_turns_stale'), soon).toEqual(['gauge'])
+    // Prometheus has the metadata of a counter under its name without `_total`.
+    expect(await metadata('turnwatch_turns_recovered')).toEqual(['counter'])
+    expect(await metadata('turnwatch_turns_stale_total')).toEqual(['unknown'])
   })
 
   test('answers what runs, waits and is stale', async () => {
