@@ -3,7 +3,7 @@
 import { Command } from 'commander'
 import { BadInput } from '../bad-input.ts'
 import { channelsOf } from './channels.ts'
-import { port } from './options.ts'
+import { finiteDuration, port } from './options.ts'
 
 const DEFAULT_PORT = 9464
 
@@ -15,10 +15,15 @@ export function demoCommand(): Command {
       `port of the live page, 0 for any free one (default: TURNWATCH_PORT or ${DEFAULT_PORT})`,
       port,
     )
+    .option(
+      '--round <duration>',
+      'how long a round lasts at least, with its dead child in it (default: 40s)',
+      finiteDuration,
+    )
     .action(run)
 }
 
-async function run(options: { port?: number }): Promise<void> {
+async function run(options: { port?: number; round?: number }): Promise<void> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   if (process.env.npm_lifecycle_event === 'start') endWithParent(stop)
@@ -26,7 +31,13 @@ async function run(options: { port?: number }): Promise<void> {
   const { demo } = await import('../hosts/demo/demo.ts')
   const wanted = options.port ?? portFromEnvironment() ?? DEFAULT_PORT
   try {
-    await demo({ port: wanted, channels, say: (line) => process.stdout.write(`${line}\n`), signal: stop.signal })
+    await demo({
+      port: wanted,
+      roundMs: options.round,
+      channels,
+      say: (line) => process.stdout.write(`${line}\n`),
+      signal: stop.signal,
+    })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
     throw new BadInput(`port ${wanted} is in use: set TURNWATCH_PORT or --port to another, or to 0 for any free one`)

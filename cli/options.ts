@@ -17,6 +17,16 @@ export function duration(value: string): number {
   throw new InvalidArgumentError('A duration is a number with ms, s, m or h, as in 120s; 0 or off is never.')
 }
 
+/** The longest time that a timer can wait. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** The same for what must end: no `0` or `off`. */
+export function finiteDuration(value: string): number {
+  const ms = duration(value)
+  if (ms <= MAX_TIMER_MS) return ms
+  throw new InvalidArgumentError('A duration up to 24 days is expected, as in 120s.')
+}
+
 export function preset(value: string): Preset {
   const found = PRESETS.find((name) => name === value)
   if (found) return found

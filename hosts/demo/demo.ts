@@ -12,7 +12,7 @@ import { type Child, children, recordedStatistics } from './recordings.ts'
 
 /** The demo's own default, so that a dead stream shows within half a minute. */
 const DEFAULT_MS = 15_000
-/** A round lasts at least this long, so that its dead child is noticed and can be looked at. */
+/** Long enough for its dead child to be noticed and looked at. */
 const MIN_ROUND_MS = 40_000
 const BETWEEN_ROUNDS_MS = 4000
 /** The dispatcher is busy for so many tries of a message, so that the page shows one that waits. */
@@ -22,6 +22,8 @@ const CLOSE_MS = 1000
 
 export interface DemoOptions {
   readonly port: number
+  /** How long a round lasts at least, in ms; its recordings may take longer. @default 40000 */
+  readonly roundMs?: number | undefined
   /** Who is told besides the dispatcher. */
   readonly channels: readonly Channel[]
   /** Takes a line of what is going on. */
@@ -30,7 +32,7 @@ export interface DemoOptions {
 }
 
 /** Plays round after round until the signal is aborted. */
-export async function demo({ port, channels, say, signal }: DemoOptions): Promise<void> {
+export async function demo({ port, roundMs = MIN_ROUND_MS, channels, say, signal }: DemoOptions): Promise<void> {
   const watch = createTurnwatch({
     thresholds: { firstTokenMs: DEFAULT_MS, midStreamMs: DEFAULT_MS, afterToolMs: DEFAULT_MS },
     notify: { channels: [dispatch(say), ...channels], isManagedElsewhere: () => false, closeMs: CLOSE_MS },
@@ -42,7 +44,7 @@ export async function demo({ port, channels, say, signal }: DemoOptions): Promis
     say(`learned once from ${learned} recorded turns; below 20 samples a default of ${DEFAULT_MS / 1000} s is in force`)
     watch.on('recovered', ({ threadId }) => say(`${threadId} went on`))
     watch.start()
-    for (let round = 1; !signal.aborted; round++) await playRound(watch, round, say, signal)
+    for (let round = 1; !signal.aborted; round++) await playRound(watch, { round, roundMs }, say, signal)
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
@@ -64,13 +66,18 @@ function dispatch(say: DemoOptions['say']): Channel {
   }
 }
 
-async function playRound(watch: Turnwatch, round: number, say: DemoOptions['say'], signal: AbortSignal): Promise<void> {
+async function playRound(
+  watch: Turnwatch,
+  { round, roundMs }: { round: number; roundMs: number },
+  say: DemoOptions['say'],
+  signal: AbortSignal,
+): Promise<void> {
   const dispatcher = `demo-${round}`
   const cast = children()
   const boss = watch.startTurn({ threadId: dispatcher, provider: 'demo', model: 'dispatcher' })
   boss.observe({ kind: 'token', stream: 'text' })
   say(`round ${round}: ${dispatcher} starts ${cast.map(({ name }) => name).join(', ')}`)
-  const pause = sleep(MIN_ROUND_MS, undefined, { signal })
+  const pause = sleep(roundMs, undefined, { signal })
   const plays = cast.map((child) => play(watch, child, boss, say, signal))
   await Promise.all([pause, ...plays])
   for (const { name } of cast.filter((child) => child.dies)) {

@@ -48,6 +48,12 @@ describe.concurrent('bad input is one line and exit code 2, and nothing is start
     expect(existsSync(mark)).toBe(false)
   })
 
+  it.each(['off', '0', 'soon', '60d'])('as a round of the demo that does not end: %s', async (round) => {
+    const { code, stderr } = await turnwatch(['demo', '--round', round]).ended
+    expect(stderr).toMatch(/^turnwatch: option '--round <duration>' argument '\w+' is invalid\. A duration .*\n$/)
+    expect(code).toBe(2)
+  })
+
   it('as a name that nobody knows, with those that are known', async () => {
     const option = await run(['--notfy=http://s3cret.test', ...claude('exit:0')]).ended
     expect(option.stderr).toMatch(/^turnwatch: unknown option '--notfy'; allowed: --source, .*--notify, .*--help\n$/)
