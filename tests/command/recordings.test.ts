@@ -134,7 +134,7 @@ describe.concurrent('the metrics file', () => {
   it('is complete, and nothing is left beside it', async () => {
     const metrics = newPath('.prom')
     await run(['--metrics-file', metrics, ...claude('init text result')]).ended
-    expect(metric(metrics, 'build_info')).toBe(1)
+    expect(metric(metrics, 'turns_ended_total', { outcome: 'completed' })).toBe(1)
     expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
@@ -156,7 +156,7 @@ describe.concurrent('the metrics file', () => {
     writeFileSync(metrics, '')
     symlinkSync(metrics, link)
     await run(['--metrics-file', link, ...claude('init text result')]).ended
-    expect(metric(metrics, 'build_info')).toBe(1)
+    expect(metric(metrics, 'turns_ended_total', { outcome: 'completed' })).toBe(1)
     expect(lstatSync(link).isSymbolicLink()).toBe(true)
   })
 })

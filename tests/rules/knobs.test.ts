@@ -211,7 +211,7 @@ it('whatever is set either is refused as bad input, or makes rules that can be r
       expect(rules).toHaveLength(44)
       for (const { expr } of rules) expect(() => parsePromQL(expr)).not.toThrow()
     }),
-    { numRuns: 60 },
+    { numRuns: 400 },
   )
   expect(taken).toBeGreaterThan(2)
 })
