@@ -1,4 +1,4 @@
-/** Writes the files that are generated and checked in: rules, dashboards and docs. Run by `npm run build`; tests hold them current. */
+/** Writes the files that are generated and checked in: rules, dashboards and docs. Run it by `npx node build-files.ts`; tests hold them current. */
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -21,12 +21,10 @@ function within(folder: string, files: Readonly<Record<string, string>>): Record
   return Object.fromEntries(Object.entries(files).map(([name, text]) => [`${folder}/${name}`, text]))
 }
 
-export function writeGeneratedFiles(): void {
+if (import.meta.main) {
   for (const [name, text] of Object.entries(generatedFiles())) {
     const target = fileURLToPath(new URL(name, import.meta.url))
     mkdirSync(dirname(target), { recursive: true })
     writeFileSync(target, text)
   }
 }
-
-if (import.meta.main) writeGeneratedFiles()

@@ -1,14 +1,12 @@
-/** Builds the generated files, then `dist/`: compiled sources, and the files that are read at run time. */
+/** Builds `dist/`: compiled sources, and the files that are read at run time. */
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { writeGeneratedFiles } from './build-files.ts'
 
 const root = dirname(fileURLToPath(import.meta.url))
 
-writeGeneratedFiles()
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'], {
   cwd: root,

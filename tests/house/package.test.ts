@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -49,6 +49,25 @@ describe('the package as published', () => {
     const name = entry.replace('.', 'turnwatch')
     const run = node(['--input-type=module', '-e', `console.log(Object.keys(await import('${name}')).length > 0)`])
     expect([run.stderr, run.stdout]).toEqual(['', 'true\n'])
+  })
+
+  it.each(Object.keys(exports).filter((name) => typeof exports[name] === 'string'))('%s can be resolved', (entry) => {
+    const example = { './rules/*.yaml': 'turnwatch-alerts', './dashboards/*.json': 'turnwatch-overview' }[entry] ?? ''
+    const name = entry.replace('.', 'turnwatch').replace('*', example)
+    const script = `console.log(import.meta.resolve('${name}').slice(7))`
+    const run = node(['--input-type=module', '-e', script])
+    expect([run.stderr, existsSync(run.stdout.trim())]).toEqual(['', true])
+  })
+
+  it('its command writes the rules and dashboards that it has', () => {
+    const main = join(installed, 'dist', 'cli', 'main.js')
+    for (const what of ['rules', 'dashboards']) {
+      const run = node([main, what, '--out', join(folder, what)])
+      expect([what, run.stderr, run.status]).toEqual([what, '', 0])
+    }
+    for (const file of ['rules/turnwatch-alerts.yaml', 'dashboards/turnwatch-overview.json']) {
+      expect(readFileSync(join(folder, file), 'utf8')).toBe(readFileSync(join(installed, file), 'utf8'))
+    }
   })
 
   it('its types compile in a strict project', () => {

@@ -46,10 +46,10 @@ describe('the scenario', () => {
     for (const state of ['running', 'tool', 'waiting', 'suspect', 'stale']) {
       expect(values('thread_state', { state }), state).toContain(1)
     }
-    for (const outcome of ['completed', 'incomplete', 'aborted', 'error']) {
+    for (const outcome of ['completed', 'incomplete', 'aborted', 'error', 'lost']) {
       expect(values('turns_ended_total', { outcome }), outcome).toContain(1)
     }
-    for (const reason of ['silence', 'provider-error']) {
+    for (const reason of ['silence', 'provider-dead', 'provider-error']) {
       expect(Math.max(...values('turns_stale', { reason })), reason).toBeGreaterThan(0)
     }
     expect(values('turns_recovered_total', { provider: 'codex', reason: 'silence', phase: 'mid-stream' })).toEqual([1])
@@ -60,6 +60,13 @@ describe('the scenario', () => {
     expect(values('interrupts_unsettled')).toEqual([1])
     expect(values('turns_unsettled')).toEqual([1])
     expect(values('turns_waiting', { reason: 'approval' })).toEqual([1])
+  })
+
+  test('leaves no metric at zero', () => {
+    const families = at.watch.metrics()
+    const isZero = (point: (typeof families)[number]['points'][number]) =>
+      'value' in point ? point.value === 0 : Array.from(point.counts).every((count) => count === 0)
+    expect(families.filter(({ points }) => points.every(isZero)).map(({ name }) => name)).toEqual([])
   })
 
   test('has every series once, and only numbers', () => {
@@ -99,7 +106,8 @@ describe.each<[string, OpenTelemetry | undefined, (watch: Fixture['watch'], line
     watch.observe('busy', { kind: 'turn.ended', outcome: 'completed' })
     const after = await read(watch, line as OpenTelemetry)
     expect(after.filter(isOf)).toEqual([])
-    expect(after).toHaveLength(before.length - 6)
+    // One of those that had none has its place.
+    expect(after).toHaveLength(before.length)
   })
 })
 

@@ -42,10 +42,22 @@ export const HOSTILE: readonly string[] = [
   '} 1\n# EOF',
 ]
 
+/** A store that cannot be read. */
+const BROKEN = {
+  load: () => {
+    throw new Error('disk on fire')
+  },
+  save: () => {},
+}
+
+/** More threads than have series. */
+const CROWD = 520
+
 /** A watch on which all of it has happened. Nothing moves any more unless a test moves it. */
 export async function everything(): Promise<Fixture> {
   const at = fixture({
     onError: () => {},
+    store: BROKEN,
     runningThreads: () => ['unsettled'],
     notify: {
       channels: [
@@ -61,6 +73,11 @@ export async function everything(): Promise<Fixture> {
   })
   const { watch, clock, pass } = at
   const start = (threadId: string, of = CODEX) => watch.startTurn({ threadId, turnId: `turn of ${threadId}`, ...of })
+  watch.on('suspect', () => {
+    throw new Error('a listener that is broken')
+  })
+  start('sub.boss.lost', CLAUDE).observe({ kind: 'exit', code: 1 })
+  pass(70)
   start('sub.boss.stale').observe(TOKEN)
   start('sub.boss.recovers').observe(TOKEN)
   start('sub.boss.fails').observe({ kind: 'error', message: 'overloaded' })
@@ -73,6 +90,7 @@ export async function everything(): Promise<Fixture> {
   pass(200)
   start('suspect by now', CLAUDE).observe(TOKEN)
   pass(100)
+  start('sub.boss.dead', CLAUDE).observe({ kind: 'exit', code: 1 })
   start('busy', CLAUDE).observe(TOKEN)
   start('tool', CLAUDE).observe({ kind: 'tool.started', id: 'call', name: 'Bash' })
   start('asks', CLAUDE).observe({ kind: 'wait.started', id: 'ask', reason: 'approval' })
@@ -89,6 +107,7 @@ export async function everything(): Promise<Fixture> {
     watch.startTurn({ threadId: value, turnId: value, provider: value, model: value, parentThreadId: value })
     watch.unclassified(value, value)
   }
+  for (let i = 0; i < CROWD; i++) start(`one of many ${i}`, CLAUDE).observe({ kind: 'tool.started', id: `call ${i}` })
   await delivered(at)
   return at
 }
