@@ -1,11 +1,12 @@
 /** `turnwatch dashboards`: the Grafana dashboards, as files. They are in the package as built; nothing is generated here. */
 
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Command } from 'commander'
 import { BadInput } from '../bad-input.ts'
 import { packageRoot } from '../package-root.ts'
 import { file } from './options.ts'
+import { writeInto } from './out-folder.ts'
 
 interface Options {
   readonly out?: string
@@ -40,7 +41,8 @@ function run({ out, json }: Options): void {
     return
   }
   if (json) throw new BadInput('dashboards: --out writes every file; it does not go with --json')
-  for (const name of [...built().map((one) => one.file), ...provisioning()]) copy(name, out)
+  const names = [...built().map((one) => one.file), ...provisioning()]
+  writeInto(out, Object.fromEntries(names.map((name) => [name, readFileSync(join(folder(), name), 'utf8')])))
 }
 
 function folder(): string {
@@ -61,17 +63,6 @@ function built(): Built[] {
 function provisioning(): string[] {
   const names = readdirSync(join(folder(), 'provisioning'), { recursive: true, encoding: 'utf8' })
   return names.filter((name) => name.endsWith('.yaml')).map((name) => join('provisioning', name))
-}
-
-function copy(name: string, out: string): void {
-  const target = join(out, name)
-  try {
-    mkdirSync(dirname(target), { recursive: true })
-    writeFileSync(target, readFileSync(join(folder(), name)))
-  } catch (error) {
-    throw new BadInput(`--out ${out}: ${(error as Error).message}`)
-  }
-  process.stdout.write(`${target}\n`)
 }
 
 function lines(): string {

@@ -1,7 +1,7 @@
 /** `turnwatch rules`: the Prometheus rules, with knobs. */
 
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { BadInput } from '../bad-input.ts'
 import {
@@ -16,6 +16,7 @@ import {
 } from '../rules/files.ts'
 import { makePack, PACK_KNOBS_HELP, type Pack } from '../rules/pack.ts'
 import { collected, file } from './options.ts'
+import { writeInto } from './out-folder.ts'
 
 interface Options {
   readonly set?: readonly string[]
@@ -69,7 +70,7 @@ function run({ format, out, replace, list, json, ...changes }: Options): void {
     if (list || json || format)
       throw new BadInput('rules: --out writes every file; it goes with none of --format, --list, --json')
     if (!replace) keepChanges(out, pack)
-    writeFiles(out, packFiles(pack))
+    writeInto(out, packFiles(pack))
   } else if (list) process.stdout.write(json ? listLines(pack) : listText(pack))
   else if (json) {
     const rules = format === 'crd' ? crdOf(pack) : { groups: [...recordingGroups(pack), ...alertGroups(pack)] }
@@ -92,21 +93,6 @@ function textOf(path: string): string {
     return readFileSync(path, 'utf8')
   } catch {
     return ''
-  }
-}
-
-function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isFile())
-    throw new BadInput(`--out ${folder}: is a file, and not a folder`)
-  for (const [name, text] of Object.entries(files)) {
-    const target = join(folder, name)
-    try {
-      mkdirSync(dirname(target), { recursive: true })
-      writeFileSync(target, text)
-    } catch (error) {
-      throw new BadInput(`--out ${folder}: ${(error as Error).message}`)
-    }
-    process.stdout.write(`${target}\n`)
   }
 }
 

@@ -1,9 +1,9 @@
 /** One SQLite file (`node:sqlite`, WAL) that several processes may share: opening it, its tables, its transactions. */
 
-import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreBusy } from '../detector/sample-store.ts'
+import { makeFolder } from './make-folder.ts'
 import { OUTBOX_TABLES } from './sqlite-outbox.ts'
 import { SAMPLE_TABLES } from './sqlite-samples.ts'
 
@@ -92,18 +92,6 @@ function open(file: string, timeout: number): DatabaseSync {
   } catch (error) {
     db.close()
     throw error
-  }
-}
-
-/** Not `mkdirSync`'s own recursion, which never ends where a file system makes no folders, such as /proc. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return
-  if (dirname(folder) !== folder) makeFolder(dirname(folder))
-  try {
-    mkdirSync(folder)
-  } catch (error) {
-    // Another process may have made it meanwhile.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
