@@ -5,16 +5,23 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { dashboardFiles } from './dashboards/built.ts'
 import { metricsDoc } from './docs/metrics.ts'
-import { packFiles } from './rules/files.ts'
-import { makePack } from './rules/pack.ts'
+import { ALERTS_FILE, packFiles } from './rules/files.ts'
+import { ALERTS, makePack } from './rules/pack.ts'
 
 /** Every generated file by its path in the checkout. */
 export function generatedFiles(): Record<string, string> {
   return {
     ...within('rules', packFiles(makePack())),
+    'rules/tests/all-enabled.rules.yaml': allEnabled(),
     ...within('dashboards', dashboardFiles()),
     'docs/metrics.md': metricsDoc(),
   }
+}
+
+/** The alerts with those that the pack leaves out, so that their tests run as they lie there. */
+function allEnabled(): string {
+  const off = ALERTS.filter((alert) => alert.off).map(({ name }) => name)
+  return packFiles(makePack({ enable: off }))[ALERTS_FILE] as string
 }
 
 function within(folder: string, files: Readonly<Record<string, string>>): Record<string, string> {
