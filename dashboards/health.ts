@@ -1,8 +1,9 @@
 /** turnwatch itself: does every detector tick, are its verdicts right, do messages arrive, does anything else fail. */
 
+import { percent } from '../rules/knob.ts'
 import type { DashboardSource } from './dashboard.ts'
 import { HOSTS_GONE } from './hosts-gone.ts'
-import { limitOf, percent, TICK_GONE_S, TICK_LATE_S, TICKS_WELL } from './limits.ts'
+import { limitOf, TICK_GONE_S, TICK_LATE_S, TICKS_WELL } from './limits.ts'
 import { toDashboard, toLabels, toRow, toRunbook } from './links.ts'
 import { chart, stat } from './panels.ts'
 import { counted, HOSTS_UP, orZero, quantile, SINCE_TICK, shown } from './scope.ts'

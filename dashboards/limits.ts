@@ -17,8 +17,3 @@ export const TICK_GONE_S = 30
 
 /** Of one tick a second, and of the time that is observed: below it a host sleeps, or is blocked. */
 export const TICKS_WELL = 0.9
-
-/** For descriptions. */
-export function percent(share: number): string {
-  return `${Math.round(share * 100)} %`
-}

@@ -1,9 +1,10 @@
 /** The fleet: is anything stale now, which provider or model is it, is it us, what changed. */
 
+import { percent } from '../rules/knob.ts'
 import type { DashboardSource } from './dashboard.ts'
 import { alertsThatFire } from './firing-alerts.ts'
 import { HOSTS_GONE } from './hosts-gone.ts'
-import { limitOf, percent, TICK_GONE_S } from './limits.ts'
+import { limitOf, TICK_GONE_S } from './limits.ts'
 import { toDashboard, toLabels, toRow, toRunbook } from './links.ts'
 import { chart, stat } from './panels.ts'
 import { counted, HOSTS_UP, orZero, recorded, SINCE_TICK, shown, silenceShare } from './scope.ts'
@@ -48,7 +49,7 @@ const stale = `sum ${BY_MODEL} (${shown('turns_stale')})`
 const running = `sum ${BY_MODEL} (${shown('turns_running')})`
 
 /** As the alert ProviderStalled sees it. */
-const stalledProviders = `count(sum by (provider) (${shown('turns_stale', { reason: 'silence' })}) >= 3 and sum by (provider) (${shown('turns_stale', { reason: 'silence' })}) > 0.5 * sum by (provider) (${shown('turns_running')}))`
+const stalledProviders = `count(sum by (provider) (${shown('turns_stale', { reason: 'silence' })}) >= ${limitOf('ProviderStalled', 'turns')} and sum by (provider) (${shown('turns_stale', { reason: 'silence' })}) > ${limitOf('ProviderStalled', 'share')} * sum by (provider) (${shown('turns_running')}))`
 
 const ERRORS = limitOf('TurnErrorRatioHigh', 'share')
 const FIRST_TOKEN_S = limitOf('FirstTokenSlow', 'seconds')

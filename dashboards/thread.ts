@@ -1,7 +1,8 @@
 /** One turn: which is nearest to its threshold, how one came there, and whether it is the turn, its model or its host. */
 
+import { percent } from '../rules/knob.ts'
 import type { DashboardSource } from './dashboard.ts'
-import { percent, TICKS_WELL } from './limits.ts'
+import { TICKS_WELL } from './limits.ts'
 import { toDashboard, toRow, toRunbook, toThread } from './links.ts'
 import { chart, stat, timeline } from './panels.ts'
 import { ofThread, recorded, shown, silenceShare } from './scope.ts'

@@ -19,6 +19,11 @@ export const seconds = (value: number, help: string): KnobDefinition<number> => 
 /** A part of a whole, from 0 to below 1: nothing is more than the whole. */
 export const share = (value: number, help: string): KnobDefinition<number> => ({ value, unit: 'share', help })
 
+/** A share in words. */
+export function percent(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`
+}
+
 /** A number of things. */
 export const count = (value: number, help: string): KnobDefinition<number> => ({ value, unit: 'count', help })
 

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../../tests/metrics/prometheus-server.ts'
+import { endProcess } from '../../tests/setup/end-process.ts'
 import { END } from './openmetrics.ts'
 
 const PROMETHEUS = process.env.PROMETHEUS ?? '/usr/bin/prometheus'
@@ -68,11 +69,7 @@ export class Archive {
   }
 
   async close(): Promise<void> {
-    if (this.#process !== null && this.#process.exitCode === null) {
-      const exited = once(this.#process, 'exit')
-      this.#process.kill()
-      await exited
-    }
+    if (this.#process !== null) await endProcess(this.#process)
     this.#process = null
   }
 

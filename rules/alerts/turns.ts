@@ -2,7 +2,7 @@
 
 import { alert, MODEL } from '../alert.ts'
 import { DASHBOARD_UIDS } from '../dashboard-link.ts'
-import { count, share, time } from '../knob.ts'
+import { count, percent, share, time } from '../knob.ts'
 import { metric } from '../metric.ts'
 import { present, SEEN, sameHost } from './host-seen.ts'
 
@@ -101,7 +101,3 @@ export const turnAlerts = [
     dashboard: { uid: DASHBOARD_UIDS.overview, labels: ['job', 'instance'] },
   }),
 ]
-
-function percent(share: number): string {
-  return `${Math.round(share * 1000) / 10} %`
-}

@@ -1,12 +1,12 @@
 /** A real Alertmanager with a configuration of its own. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { endProcess } from '../setup/end-process.ts'
 
 export const EXAMPLE = fileURLToPath(new URL('../../rules/alertmanager/alertmanager.example.yaml', import.meta.url))
 
@@ -32,11 +32,7 @@ export async function startAlertmanager(change: (example: string) => string): Pr
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )
   const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const exited = once(child, 'exit')
-      child.kill()
-      await exited
-    }
+    await endProcess(child)
     await rm(folder, { recursive: true, force: true })
   }
   return { address: await listenAddress(child), stop }

@@ -1,7 +1,6 @@
 /** The same history in a Prometheus and in a VictoriaMetrics: what was scraped, and what the pack records of it. */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,6 +10,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../metrics/prometheus-server.ts'
+import { endProcess } from '../setup/end-process.ts'
 import { BEGIN_MS, type Sample } from './history.ts'
 import { recordingsFromScrapes } from './pack-expressions.ts'
 import type { VictoriaMetricsServer } from './victoria-metrics-server.ts'
@@ -56,9 +56,7 @@ export class PrometheusWithHistory {
   }
 
   async stop(): Promise<void> {
-    const exited = once(this.#process, 'exit')
-    this.#process.kill()
-    await exited
+    await endProcess(this.#process)
   }
 }
 

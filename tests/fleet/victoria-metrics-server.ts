@@ -1,12 +1,12 @@
 /** A real VictoriaMetrics, and a vmalert that evaluates rules against it every second, for as long as a test needs them. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FiringAlert, freePort, type Result } from '../metrics/prometheus-server.ts'
+import { endProcess } from '../setup/end-process.ts'
 
 export class VictoriaMetricsServer {
   /** Without a slash at its end; also what Grafana's Prometheus data source takes. */
@@ -81,7 +81,7 @@ export class VictoriaMetricsServer {
   }
 
   async stop(): Promise<void> {
-    await ended(this.#process)
+    await endProcess(this.#process)
     await rm(this.#folder, { recursive: true, force: true })
   }
 }
@@ -135,7 +135,7 @@ export class VmAlert {
   }
 
   async stop(): Promise<void> {
-    await ended(this.#process)
+    await endProcess(this.#process)
     await rm(this.#folder, { recursive: true, force: true })
   }
 }
@@ -163,11 +163,4 @@ async function answers(url: string, child: ChildProcess): Promise<void> {
     } catch {}
     await sleep(100)
   }
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill()
-  await exited
 }

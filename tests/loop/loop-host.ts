@@ -1,10 +1,10 @@
 /** A host process as the stage holds it. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { endProcess } from '../setup/end-process.ts'
 import type { HostPlan, Order, Said } from './host-orders.ts'
 import { until } from './until.ts'
 
@@ -56,9 +56,7 @@ export class LoopHost {
 
   /** Nothing is finished or said any more. */
   async kill(): Promise<void> {
-    const exited = once(this.#child, 'exit')
-    this.#child.kill('SIGKILL')
-    await exited
+    await endProcess(this.#child, 'SIGKILL')
   }
 
   /** A new process at the same address. */

@@ -2,16 +2,7 @@
 
 import type { Knob } from '../../rules/knob.ts'
 import { makePack, type Pack } from '../../rules/pack.ts'
-
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-  y: 31_536_000_000,
-}
+import { durationMs } from '../promql/promql.ts'
 
 /** Bound to how long the detector itself holds its verdicts back, which nothing divides. */
 const UNDIVIDED = ['DetectorDisagrees.margin', 'DetectorDisagrees.mute']
@@ -35,12 +26,10 @@ export function scaledPack(divisor: number): Pack {
 
 /** A time as Prometheus and Alertmanager write it, divided. */
 export function scaledTime(time: string, divisor: number): string {
-  const parts = [...time.matchAll(/(\d+)(ms|[smhdwy])/g)]
-  const ms = parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[String(unit)] ?? Number.NaN), 0)
-  return `${Math.round(ms / divisor)}ms`
+  return `${Math.round(durationMs(time) / divisor)}ms`
 }
 
 function scaledKnob(knob: string, value: Knob, divisor: number): Knob | null {
   if (typeof value === 'number') return knob === 'seconds' ? value / divisor : null
-  return /^(\d+(ms|[smhdwy]))+$/.test(value) && value !== '0s' ? scaledTime(value, divisor) : null
+  return durationMs(value) > 0 ? scaledTime(value, divisor) : null
 }

@@ -1,12 +1,12 @@
 /** Hosts, the demo, Prometheus with the pack, Alertmanager and the receivers of webhooks: all real, for as long as a play lasts. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Message } from '../../index.ts'
 import { ALERTS_FILE, packFiles, RECORDING_FILE } from '../../rules/files.ts'
 import { startAlertmanager } from '../alertmanager/alertmanager-process.ts'
 import { PrometheusServer } from '../metrics/prometheus-server.ts'
+import { endProcess } from '../setup/end-process.ts'
 import { AlertLog, type Notification } from './alert-log.ts'
 import { LoopHost } from './loop-host.ts'
 import { scaledExample } from './scaled-example.ts'
@@ -97,12 +97,5 @@ async function startDemo(): Promise<{ instance: string; stop(): Promise<void> }>
     if (child.exitCode !== null) throw new Error(`the demo ended with ${child.exitCode}`)
     return /live page: http:\/\/(\S+?)\/?\n/.exec(said)?.[1]
   })
-  return { instance, stop: () => killed(child) }
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill('SIGKILL')
-  await exited
+  return { instance, stop: () => endProcess(child, 'SIGKILL') }
 }

@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endProcess } from '../setup/end-process.ts'
 
 export interface Result {
   readonly metric: Readonly<Record<string, string>>
@@ -102,11 +103,7 @@ export class PrometheusServer {
   }
 
   async stop(): Promise<void> {
-    if (this.#process.exitCode === null) {
-      const exited = once(this.#process, 'exit')
-      this.#process.kill()
-      await exited
-    }
+    await endProcess(this.#process)
     await rm(this.#folder, { recursive: true, force: true })
   }
 }

@@ -1,13 +1,13 @@
 /** A real Prometheus on the scrape example, in a folder laid out as the example says. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../metrics/prometheus-server.ts'
+import { endProcess } from '../setup/end-process.ts'
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 const CONFIG = 'prometheus.yaml'
@@ -51,15 +51,8 @@ export async function startPrometheus(folder: string): Promise<string> {
     ],
     { stdio: ['ignore', 'ignore', 'inherit'] },
   )
-  onTestFinished(() => ended(child))
+  onTestFinished(() => endProcess(child))
   return address
-}
-
-export async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill()
-  await exited
 }
 
 /** Values of an instant query by the value of a label; empty while Prometheus does not answer. */

@@ -8,7 +8,8 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { serveLiveness } from '../../liveness/index.ts'
 import { createTurnwatch } from '../../turnwatch.ts'
-import { ended, exampleFolder, replaceIn, root, startPrometheus, valuesBy } from './example-prometheus.ts'
+import { endProcess } from '../setup/end-process.ts'
+import { exampleFolder, replaceIn, root, startPrometheus, valuesBy } from './example-prometheus.ts'
 
 const SECRET = 'correct horse battery staple'
 const soon = { timeout: 30_000, interval: 250 }
@@ -19,7 +20,7 @@ async function guardedHost(): Promise<string> {
     env: { ...process.env, METRICS_BEARER: SECRET, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  onTestFinished(() => ended(child))
+  onTestFinished(() => endProcess(child))
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
   return new URL(line.replace('metrics: ', '')).host
 }

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
-import { ended } from './example-prometheus.ts'
+import { endProcess } from '../setup/end-process.ts'
 
 const DONE = 'the-shell-is-done'
 
@@ -42,7 +42,7 @@ export class ShellSession {
 
   async #end(): Promise<void> {
     const { pid } = this.#child
-    const gone = ended(this.#child)
+    const gone = endProcess(this.#child)
     if (pid !== undefined) {
       try {
         process.kill(-pid, 'SIGTERM')
