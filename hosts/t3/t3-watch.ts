@@ -3,13 +3,13 @@
  * them later, its switch, its answer to the liveness route, and the way of a message into the parent thread.
  */
 
+import { systemClock } from '../../detector/system-clock.ts'
 import type { Verdict } from '../../detector/verdict.ts'
 import { type LivenessResponse, livenessResponse } from '../../liveness/response.ts'
 import type { Channel, Delivered, Try } from '../../notifier/channel.ts'
 import { isRouterTitle } from '../../notifier/managed.ts'
 import type { Message } from '../../notifier/message.ts'
 import type { NotifierOptions } from '../../notifier/notifier-options.ts'
-import { systemClock } from '../../system-clock.ts'
 import { createTurnwatch, type Turnwatch } from '../../turnwatch.ts'
 import type { TurnwatchOptions } from '../../turnwatch-options.ts'
 import { isRejection } from './commands.ts'

@@ -2,12 +2,13 @@
 
 import { type EventEmitter, errorMonitor } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
+import { shown } from '../shown.ts'
 import type { Direction, Watcher } from '../sources/source.ts'
 import { isText } from './json-events.ts'
 import { later } from './later.ts'
 import { see } from './patch.ts'
 import { type Exit, ProcessExit } from './process-exit.ts'
-import { shown, Tap, type TapOptions } from './tap.ts'
+import { Tap, type TapOptions } from './tap.ts'
 
 /** A `ChildProcess`, or what is one in all but name. */
 export interface WatchableProcess extends EventEmitter {

@@ -20,12 +20,15 @@ const DONE = '[DONE]'
 const HEAD_BYTES = 6
 const FIRST_FIELD = /^(?::|(?:data|event|id|retry)(?![^:\r\n]))/
 const BRACE = 0x7b
-const NOTHING = Buffer.alloc(0)
+/** Room for shorter strings is kept from one to the next, for to make it takes longer than to fill it. */
+const KEEP_BYTES = 16 * 1024
+const NOTHING = new Uint8Array(0)
+const UTF8 = new TextEncoder()
 /** Blanks and the bytes of the byte order mark. */
 const LEADING: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d, 0x0a, 0xef, 0xbb, 0xbf])
 
 /** Whether a chunk is text or bytes, and not an event itself. */
-export function isText(chunk: unknown): chunk is string | NodeJS.ArrayBufferView | ArrayBuffer {
+export function isText(chunk: unknown): chunk is string | ArrayBufferView | ArrayBuffer {
   return typeof chunk === 'string' || ArrayBuffer.isView(chunk) || chunk instanceof ArrayBuffer
 }
 
@@ -34,8 +37,10 @@ export class JsonEvents {
   #decoder: JsonLines | ServerSentEvents | null = null
   /** The first half of a character that a string was cut in. */
   #half = ''
+  /** Where strings are encoded. */
+  #room = NOTHING
   /** The beginning of what may be server-sent events, until it tells. */
-  #head: Buffer | null = null
+  #head: string | null = null
   #isPlain = false
   /** Whether the last that came is whole, and there was any. */
   #isWhole = false
@@ -47,7 +52,12 @@ export class JsonEvents {
     if (format !== null) this.#decoder = this.#decoderOf(format)
   }
 
-  push(chunk: string | NodeJS.ArrayBufferView | ArrayBuffer): void {
+  /** Whether an event has begun, and is not told yet. */
+  get pending(): boolean {
+    return this.#decoder?.pending ?? false
+  }
+
+  push(chunk: string | ArrayBufferView | ArrayBuffer): void {
     const bytes = typeof chunk === 'string' ? this.#encoded(chunk) : bytesOf(chunk)
     if (this.#decoder === null) {
       const first = bytes.findIndex((byte) => !LEADING.has(byte))
@@ -68,11 +78,11 @@ export class JsonEvents {
   }
 
   /** Text that is neither of lines nor of events is counted once. */
-  #look(bytes: Buffer, isAll: boolean): void {
-    const head = Buffer.concat([this.#head ?? NOTHING, bytes.subarray(0, HEAD_BYTES)])
+  #look(bytes: Uint8Array, isAll: boolean): void {
+    const head = (this.#head ?? '') + String.fromCharCode(...bytes.subarray(0, HEAD_BYTES))
     this.#head = isAll || head.length >= HEAD_BYTES ? null : head
     if (this.#head !== null) return
-    this.#isPlain = !FIRST_FIELD.test(head.toString('latin1'))
+    this.#isPlain = !FIRST_FIELD.test(head)
     if (this.#isPlain) this.#listener.onNotJson()
   }
 
@@ -97,16 +107,23 @@ export class JsonEvents {
     this.#listener.onEvent(raw)
   }
 
-  #encoded(chunk: string): Buffer {
-    const text = this.#half + chunk
+  /** Good until the next string. */
+  #encoded(chunk: string): Uint8Array {
+    let text = this.#half + chunk
     const last = text.charCodeAt(text.length - 1)
     const isCut = last >= 0xd800 && last <= 0xdbff
     this.#half = isCut ? text.slice(-1) : ''
-    return Buffer.from(isCut ? text.slice(0, -1) : text)
+    if (isCut) text = text.slice(0, -1)
+    const most = text.length * 3
+    if (most > KEEP_BYTES) return UTF8.encode(text)
+    if (most > this.#room.length) this.#room = new Uint8Array(Math.max(most, this.#room.length * 2))
+    return this.#room.subarray(0, UTF8.encodeInto(text, this.#room).written)
   }
 }
 
-function bytesOf(chunk: NodeJS.ArrayBufferView | ArrayBuffer): Buffer {
-  if (Buffer.isBuffer(chunk)) return chunk
-  return ArrayBuffer.isView(chunk) ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength) : Buffer.from(chunk)
+function bytesOf(chunk: ArrayBufferView | ArrayBuffer): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk
+  return ArrayBuffer.isView(chunk)
+    ? new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    : new Uint8Array(chunk)
 }

@@ -1,12 +1,13 @@
 /** Lines of a byte stream that can hold JSON objects, in bounded memory. */
 
-import { HeldBytes } from './held-bytes.ts'
+import { decoded, HeldBytes } from './held-bytes.ts'
 
 /** Longer lines, or events, are passed over. */
 export const MAX_TEXT_BYTES = 64 * 1024 * 1024
 
 const NEWLINE = 0x0a
 const BRACE = 0x7b
+const NOTHING = new Uint8Array(0)
 const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0d])
 
 /**
@@ -34,7 +35,7 @@ export class JsonLines {
     return this.#state === 'object'
   }
 
-  push(chunk: Buffer): void {
+  push(chunk: Uint8Array): void {
     this.bytes += chunk.length
     let from = 0
     while (from < chunk.length) {
@@ -47,10 +48,10 @@ export class JsonLines {
 
   /** The stream is over: the last line may lack its newline. */
   end(): void {
-    if (this.#state === 'object') this.#take(Buffer.alloc(0), true)
+    if (this.#state === 'object') this.#take(NOTHING, true)
   }
 
-  #take(part: Buffer, ends: boolean): void {
+  #take(part: Uint8Array, ends: boolean): void {
     if (this.#state === 'start') {
       const first = part.find((byte) => !SPACES.has(byte))
       if (first !== undefined) this.#state = first === BRACE ? 'object' : 'other'
@@ -66,7 +67,7 @@ export class JsonLines {
     this.lines++
     this.#state = 'start'
     if (!isObject) return
-    const line = this.#held.length > 0 ? this.#held.text() : part.toString('utf8')
+    const line = this.#held.length > 0 ? this.#held.text() : decoded(part)
     this.#held.drop()
     this.#onLine(line)
   }

@@ -1,9 +1,11 @@
 /** Watches a ReadableStream of objects, text or bytes: what is read from the outer is read from the inner, and not before. */
 
 import { Readable } from 'node:stream'
+import { shown } from '../shown.ts'
 import type { Watcher } from '../sources/source.ts'
 import { later } from './later.ts'
-import { shown, Tap, type TapOptions } from './tap.ts'
+import { isByteStream, isReadableStream } from './readable-stream-kind.ts'
+import { Tap, type TapOptions } from './tap.ts'
 
 /**
  * Watches a ReadableStream of raw events, or of text or bytes of server-sent events or NDJSON, which are decoded on the
@@ -24,16 +26,6 @@ export function watchReadable<T>(stream: ReadableStream<T>, watch: Watcher, opti
   return tapReadable(stream, new Tap(watch, options)) as ReadableStream<T>
 }
 
-/** Whether a value is a ReadableStream, of any maker. */
-export function isReadableStream(value: unknown): value is ReadableStream {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as { getReader?: unknown }).getReader === 'function' &&
-    typeof (value as { locked?: unknown }).locked === 'boolean'
-  )
-}
-
 /** Throws TypeError for a stream that has a reader already, or had one that read. */
 export function refuseUsed(name: string, stream: ReadableStream): void {
   if (stream.locked) throw new TypeError(`${name}: is locked to a reader; watch it before it is read`)
@@ -45,16 +37,6 @@ export function refuseUsed(name: string, stream: ReadableStream): void {
 export function tapReadable(stream: ReadableStream, tap: Tap): ReadableStream {
   const passage = isByteStream(stream) ? new BytePassage(stream, tap) : new Passage(stream, tap)
   return new ReadableStream(passage as Passage, { highWaterMark: 0 })
-}
-
-/** Only byte streams have readers of this kind. */
-function isByteStream(stream: ReadableStream): boolean {
-  try {
-    stream.getReader({ mode: 'byob' }).releaseLock()
-    return true
-  } catch {
-    return false
-  }
 }
 
 type AnyController = ReadableStreamDefaultController | ReadableByteStreamController

@@ -1,6 +1,6 @@
 /** The data and comments of a stream of server-sent events, in bounded memory. Other fields are passed over. */
 
-import { HeldBytes } from './held-bytes.ts'
+import { decoded, HeldBytes } from './held-bytes.ts'
 import { MAX_TEXT_BYTES } from './json-lines.ts'
 
 /** Of a longer comment only the beginning is told. */
@@ -10,9 +10,9 @@ const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
 const COLON = 0x3a
-const DATA = Buffer.from('data')
-const BYTE_ORDER_MARK = Buffer.from('\ufeff')
-const NOTHING = Buffer.alloc(0)
+const DATA = new TextEncoder().encode('data')
+const BYTE_ORDER_MARK = new TextEncoder().encode('\ufeff')
+const NOTHING = new Uint8Array(0)
 
 export interface ServerSentListener {
   /** The data of one event, its lines joined by newlines. Events without any are passed over. */
@@ -43,7 +43,12 @@ export class ServerSentEvents {
     this.#listener = listener
   }
 
-  push(chunk: Buffer): void {
+  /** Whether an event has begun: there is data of one, or a line that may be data. */
+  get pending(): boolean {
+    return this.#size > 0 || (this.#line === 'start' && this.#named > 0)
+  }
+
+  push(chunk: Uint8Array): void {
     if (chunk.length === 0) return
     let from = this.#afterReturn && chunk[0] === LF ? 1 : 0
     this.#afterReturn = false
@@ -69,7 +74,7 @@ export class ServerSentEvents {
     this.#dispatch()
   }
 
-  #take(part: Buffer, ends: boolean): void {
+  #take(part: Uint8Array, ends: boolean): void {
     const value = part.subarray(this.#beginLine(part))
     if (this.#line === 'data') this.#hold(value, ends)
     else if (this.#line === 'comment') this.#held.push(value.subarray(0, MAX_COMMENT_BYTES - this.#held.length))
@@ -77,7 +82,7 @@ export class ServerSentEvents {
   }
 
   /** Where in the part the value of the line is. */
-  #beginLine(part: Buffer): number {
+  #beginLine(part: Uint8Array): number {
     let at = 0
     while (this.#line === 'start' && at < part.length) {
       const byte = part[at++]
@@ -97,7 +102,7 @@ export class ServerSentEvents {
     return part[at] === SPACE ? at + 1 : at
   }
 
-  #hold(value: Buffer, ends: boolean): void {
+  #hold(value: Uint8Array, ends: boolean): void {
     this.#size += value.length + 1
     if (this.#size > MAX_TEXT_BYTES) {
       this.#held.drop()
@@ -105,11 +110,11 @@ export class ServerSentEvents {
     } else if (!ends || this.#held.length > 0) this.#held.push(value)
   }
 
-  #endLine(value: Buffer): void {
+  #endLine(value: Uint8Array): void {
     const isBlank = this.#line === 'start' && this.#named === 0
     if (this.#line === 'comment') this.#listener.onComment(`:${this.#held.text()}`)
     else if (this.#line === 'data' && this.#size <= MAX_TEXT_BYTES) {
-      this.#data.push(this.#held.length > 0 ? this.#held.text() : value.toString('utf8'))
+      this.#data.push(this.#held.length > 0 ? this.#held.text() : decoded(value))
     } else if (this.#line === 'start' && this.#named === DATA.length) {
       this.#size++
       this.#data.push('')

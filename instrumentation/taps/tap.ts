@@ -4,6 +4,7 @@
  */
 
 import type { Outcome, TurnEvent } from '../events.ts'
+import { shown } from '../shown.ts'
 import { isRaw, text } from '../sources/classifier.ts'
 import type { Direction, Emit, Source, SourceName, SourceOptions, Watcher } from '../sources/source.ts'
 import { createSource, isSentinel, wireOf } from '../sources/wires.ts'
@@ -268,13 +269,4 @@ export class Tap {
 
 function messageOf(error: unknown): string | undefined {
   return text(error) ?? (isRaw(error) ? text(error.message) : undefined)
-}
-
-/** A value as an error shows it, in short. */
-export function shown(value: unknown): string {
-  if (typeof value === 'object' && value !== null) {
-    const name = Object.prototype.toString.call(value).slice(8, -1)
-    return name === 'Object' ? 'an object' : name
-  }
-  return typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? String(value)).slice(0, 80)
 }

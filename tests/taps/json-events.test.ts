@@ -1,10 +1,18 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { JsonEvents, type TextFormat } from '../../instrumentation/taps/json-events.ts'
 
-function eventsOf(format: TextFormat | null, ...chunks: readonly (string | NodeJS.ArrayBufferView | ArrayBuffer)[]) {
+function eventsOf(format: TextFormat | null, ...chunks: readonly (string | ArrayBufferView | ArrayBuffer)[]) {
+  return eventsBy(JsonEvents, format, ...chunks)
+}
+
+function eventsBy(
+  decoder: typeof JsonEvents,
+  format: TextFormat | null,
+  ...chunks: readonly (string | ArrayBufferView | ArrayBuffer)[]
+) {
   const found: unknown[] = []
-  const events = new JsonEvents(format, {
+  const events = new decoder(format, {
     onEvent: (raw) => found.push(raw),
     onSentinel: (text) => found.push(text),
     onNotJson: () => found.push('not JSON'),
@@ -20,6 +28,10 @@ const endsWhole = (text: string, format: TextFormat | null = null): boolean => {
   for (const character of text) events.push(character)
   return events.end()
 }
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
 
 describe('raw events', () => {
   it.each([
@@ -57,6 +69,64 @@ describe('raw events', () => {
         expect(eventsOf(format, ...views)).toEqual(all)
       }),
     )
+  })
+
+  it('are the same from strings of any length, one after another', () => {
+    const lengths = [1, 3000, 2, 6000, 20_000, 5, 6000, 0]
+    const all = lengths.map((length) => ({ text: 'é'.repeat(length) }))
+    expect(eventsOf('sse', ...all.map((event) => `data: ${JSON.stringify(event)}\n\n`))).toEqual(all)
+    // Each is held while the next comes.
+    const text = lengths.map((length, at) => String(at % 10).repeat(length))
+    expect(eventsOf(null, '{"text":"', ...text, '"}\n')).toEqual([{ text: text.join('') }])
+  })
+
+  it('have a replacement for half a character, as Node has', () => {
+    expect(eventsOf('ndjson', '{"a":"\ud83d', '"}\n{"b":"\ude42"}\n')).toEqual([{ a: '\ufffd' }, { b: '\ufffd' }])
+  })
+
+  it('are the same where there is no Buffer', async () => {
+    vi.stubGlobal('Buffer', undefined)
+    vi.resetModules()
+    const { JsonEvents } = await import('../../instrumentation/taps/json-events.ts')
+    const bytes = new TextEncoder().encode('data: {"a":"é 🙂"}\n\n')
+    const found = [eventsBy(JsonEvents, null, bytes, bytes.buffer), eventsBy(JsonEvents, null, ...'{"b":"🙂"}\n')]
+    vi.unstubAllGlobals()
+    expect(found).toEqual([[{ a: 'é 🙂' }, { a: 'é 🙂' }], [{ b: '🙂' }]])
+  })
+
+  it.each<[TextFormat | null, string, string]>([
+    [null, 'data: {"a":', '1}\n\n'],
+    ['sse', 'data: {"a":1}\n', '\n'],
+    [null, ' {"a":', '1}\n'],
+    ['ndjson', '{', '"a":1}\r\n'],
+  ])('are pending while one is under way: %j, %j', (format, begun, rest) => {
+    const found: unknown[] = []
+    const nothing = () => {}
+    const onEvent = (raw: unknown) => found.push(raw)
+    const events = new JsonEvents(format, { onEvent, onSentinel: nothing, onNotJson: nothing, onTooLong: nothing })
+    expect(events.pending).toBe(false)
+    events.push(begun)
+    expect(events.pending).toBe(true)
+    events.push(rest)
+    expect([events.pending, found]).toEqual([false, [{ a: 1 }]])
+    events.push(begun)
+    events.end()
+    expect(events.pending).toBe(false)
+  })
+
+  it.each<[TextFormat | null, string]>([
+    [null, ' \n'],
+    [null, ': PROCESSING\n\n'],
+    [null, 'event: ping'],
+    ['ndjson', 'a log line'],
+    ['ndjson', '[1'],
+  ])('are not pending without one: %j, %j', (format, text) => {
+    const nothing = () => {}
+    const events = new JsonEvents(format, {
+      ...{ onEvent: nothing, onSentinel: nothing, onNotJson: nothing, onTooLong: nothing },
+    })
+    events.push(text)
+    expect(events.pending).toBe(false)
   })
 
   it('that are no JSON are counted', () => {

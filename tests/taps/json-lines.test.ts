@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { JsonLines } from '../../instrumentation/taps/json-lines.ts'
 
-function linesOf(chunks: readonly Buffer[]): { found: string[]; lines: JsonLines } {
+function linesOf(chunks: readonly Uint8Array[]): { found: string[]; lines: JsonLines } {
   const found: string[] = []
   const lines = new JsonLines((line) => found.push(line))
   for (const chunk of chunks) lines.push(chunk)
@@ -29,6 +29,22 @@ describe('lines that may be JSON objects', () => {
         const { found, lines } = linesOf(chunks)
         expect(found).toEqual(texts.filter((text) => /^[ \t\r]*\{/.test(text)))
         expect(lines.bytes).toBe(bytes.length)
+      }),
+    )
+  })
+
+  it('are text as Node decodes it, whatever bytes they are of', () => {
+    const byte = fc.oneof(
+      fc.nat(255),
+      fc.constantFrom(0xc3, 0xa9, 0xe2, 0x82, 0xf0, 0x9f, 0xed, 0xa0, 0xef, 0xbb, 0xbf),
+    )
+    const line = fc.array(byte.filter((one) => one !== 0x0a)).map((bytes) => Buffer.from([0x7b, ...bytes]))
+    fc.assert(
+      fc.property(line, fc.nat(20), (bytes, at) => {
+        const expected = [bytes.toString('utf8')]
+        const chunk = new Uint8Array([...bytes, 0x0a])
+        expect(linesOf([chunk]).found).toEqual(expected)
+        expect(linesOf([chunk.subarray(0, at), chunk.subarray(at)]).found).toEqual(expected)
       }),
     )
   })

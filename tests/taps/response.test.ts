@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { watchResponse } from '../../instrumentation/sources/index.ts'
+import { formatOf, responseLike } from '../../instrumentation/taps/response-alike.ts'
 import { answer, answerLines, api, HandTimers, ndjson, Recorder, sse } from './recorder.ts'
 
 let watch: Recorder
@@ -15,6 +18,21 @@ async function read(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   for await (const chunk of response.body ?? []) text += decoder.decode(chunk, { stream: true })
   return text
+}
+
+/** What fetch makes of an answer with this status line. */
+async function fetched(statusLine: string, work: (response: Response) => Promise<void>): Promise<void> {
+  const head = `HTTP/1.1 ${statusLine}\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n`
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(head + sse(answer)))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  try {
+    await work(await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/messages`))
+  } finally {
+    server.close()
+  }
 }
 
 describe('a watched response', () => {
@@ -48,6 +66,15 @@ describe('a watched response', () => {
     expect(facts(watched)).toEqual(facts(fetched))
     expect(facts(watched.clone().clone())).toEqual(facts(fetched))
     expect((await watched.blob()).type).toBe((await new Response('', events).blob()).type)
+  })
+
+  it('may have a status text of any characters', async () => {
+    await fetched('200 Café 漢', async (response) => {
+      const watched = watchResponse(response, watch, model)
+      expect([watched.status, watched.statusText]).toEqual([200, 'Café 漢'])
+      expect(await watched.text()).toBe(sse(answer))
+      expect(watch.lines).toEqual(answerLines)
+    })
   })
 
   it('has what a client has put on the original, but for ways to read that', async () => {
@@ -109,6 +136,53 @@ describe('a watched response', () => {
     await watchResponse(new Response(`${sse(answer)}data: [DONE]\n\n`, events), watch, model).text()
     expect(watch.lines).toEqual(answerLines)
     expect(watch.faults).toEqual([])
+  })
+})
+
+describe('a response like another', () => {
+  it.each(['799 Odd', '999 ', '600 漢', '500 Internal Server Error', '203 Café'])(
+    'says what that says, and so do its clones: %s',
+    async (line) => {
+      await fetched(line, async (response) => {
+        const { status, statusText, ok, url, headers } = response
+        const like = responseLike(response.body as ReadableStream, response)
+        const facts = [Number(line.slice(0, 3)), line.slice(4), ok, url, headers]
+        expect([status, statusText, ok, url, headers]).toEqual(facts)
+        expect([like.status, like.statusText, like.ok, like.url, like.headers]).toEqual(facts)
+        const clone = like.clone()
+        expect([clone.status, clone.statusText, clone.ok, clone.url, clone.headers]).toEqual(facts)
+        expect([await like.text(), await clone.text()]).toEqual([sse(answer), sse(answer)])
+      })
+    },
+  )
+
+  it('has a body where a client says that there is none', async () => {
+    const odd = Object.defineProperty(new Response(sse(answer), events), 'status', { value: 204 })
+    const like = responseLike(odd.body as ReadableStream, odd)
+    expect(like.status).toBe(204)
+    expect(await like.text()).toBe(sse(answer))
+  })
+
+  it('is of that status and text for who sends it on, too', () => {
+    const original = new Response(sse(answer), { ...events, status: 503, statusText: 'Overloaded' })
+    const like = responseLike(original.body as ReadableStream, original)
+    const own = (name: string) => Object.getOwnPropertyDescriptor(Response.prototype, name)?.get?.call(like)
+    expect([own('status'), own('statusText'), own('ok')]).toEqual([503, 'Overloaded', false])
+    expect(own('headers').get('content-type')).toBe(events.headers['content-type'])
+  })
+})
+
+describe('the format of a content type', () => {
+  it.each([
+    ['text/event-stream; charset=utf-8', 'sse'],
+    ['application/x-ndjson', 'ndjson'],
+    ['application/stream+json', 'ndjson'],
+    ['text/plain; charset=utf-8', 'unknown'],
+    [null, 'unknown'],
+    ['application/json', null],
+    ['text/html', null],
+  ])('of %j is %j', (type, format) => {
+    expect(formatOf(type)).toBe(format)
   })
 })
 

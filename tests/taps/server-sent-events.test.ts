@@ -3,16 +3,21 @@ import { describe, expect, it } from 'vitest'
 import { ServerSentEvents } from '../../instrumentation/taps/server-sent-events.ts'
 
 /** What comes of chunks: data as it is, comments with their colon. */
-function eventsOf(...chunks: readonly Buffer[]): string[] {
+function eventsOf(...chunks: readonly Uint8Array[]): string[] {
+  const { decoder, found } = decoding()
+  for (const chunk of chunks) decoder.push(chunk)
+  decoder.end()
+  return found
+}
+
+function decoding() {
   const found: string[] = []
-  const events = new ServerSentEvents({
+  const decoder = new ServerSentEvents({
     onData: (text) => found.push(text),
     onComment: (text) => found.push(text),
     onTooLong: () => found.push('too long'),
   })
-  for (const chunk of chunks) events.push(chunk)
-  events.end()
-  return found
+  return { decoder, found }
 }
 
 const events = (text: string) => eventsOf(Buffer.from(text))
@@ -86,6 +91,56 @@ describe('server-sent events', () => {
     dispatch()
     return found
   }
+
+  it('have the text that Node decodes, whatever bytes they are of', () => {
+    const byte = fc.oneof(
+      fc.nat(255),
+      fc.constantFrom(0xc3, 0xa9, 0xe2, 0x82, 0xf0, 0x9f, 0xed, 0xa0, 0xef, 0xbb, 0xbf),
+    )
+    const value = fc.array(byte.filter((one) => one !== 0x0a && one !== 0x0d)).map((bytes) => Buffer.from(bytes))
+    fc.assert(
+      fc.property(value, value, fc.nat(20), (comment, data, at) => {
+        const stream = Buffer.concat([Buffer.from(':'), comment, Buffer.from('\ndata: 1'), data, Buffer.from('\n\n')])
+        const expected = [`:${comment.toString('utf8')}`, `1${data.toString('utf8')}`]
+        expect(eventsOf(new Uint8Array(stream))).toEqual(expected)
+        expect(eventsOf(...cut(stream, [at]).map((part) => new Uint8Array(part)))).toEqual(expected)
+      }),
+    )
+  })
+
+  it.each([
+    ['at first', '', false],
+    ['within the name of its first line', 'dat', true],
+    ['within a line of data', 'data: 1', true],
+    ['after a line of data', 'data: 1\n', true],
+    ['after a line of data that is empty', 'data\n', true],
+    ['after other lines that follow its data', 'data: 1\nid: 7\n: hello\n', true],
+    ['within a line that follows its data', 'data: 1\nid', true],
+    ['after its blank line', 'data: 1\n\n', false],
+    ['after its blank line, whose newline may follow', 'data: 1\r\r', false],
+    ['within another field', 'event: x', false],
+    ['within a field whose name begins alike', 'dato', false],
+    ['after fields that are no data', 'event: x\nid: 7\n', false],
+    ['within a comment', 'data: 1\n\n: hello', false],
+  ])('are pending while there is data of one: %s', (_, text, expected) => {
+    const whole = decoding().decoder
+    whole.push(Buffer.from(text))
+    expect(whole.pending).toBe(expected)
+    const { decoder } = decoding()
+    for (const byte of Buffer.from(text)) decoder.push(Uint8Array.of(byte))
+    expect(decoder.pending).toBe(expected)
+    decoder.end()
+    expect(decoder.pending).toBe(false)
+  })
+
+  it('are pending until the end of one that is passed over', () => {
+    const { decoder, found } = decoding()
+    decoder.push(Buffer.from('data: '))
+    for (let i = 0; i < 70; i++) decoder.push(Buffer.alloc(1024 * 1024, 'x'))
+    expect([decoder.pending, found]).toEqual([true, []])
+    decoder.push(Buffer.from('\n\n'))
+    expect([decoder.pending, found]).toEqual([false, ['too long']])
+  })
 
   it('are found up to 64 MiB, of one line or many', () => {
     const part = Buffer.alloc(1024 * 1024, 'x')
