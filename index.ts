@@ -2,6 +2,7 @@
 
 export type { VerifyAnswer } from './detector/detector.ts'
 export type { ThresholdRow } from './detector/learning.ts'
+export type { MeasuredDeadlines } from './detector/measured-deadlines.ts'
 export type { Clock } from './detector/observed-clock.ts'
 export { type SampleStore, StoreBusy, type StoredExtras, type StoredLearning } from './detector/sample-store.ts'
 export type { Preset, ThresholdDefaults, ThresholdOptions, ThresholdSource } from './detector/thresholds.ts'

@@ -6,13 +6,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClosedEpisode, Detector, type DetectorSink, type LearnOptions } from './detector/detector.ts'
 import type { EndedTurn } from './detector/ended-turn.ts'
 import type { ThresholdRow } from './detector/learning.ts'
+import { type MeasuredDeadlines, measuredDeadlines } from './detector/measured-deadlines.ts'
 import { type Clock, TICK_MS } from './detector/observed-clock.ts'
 import { ProcessWatch } from './detector/process-watch.ts'
 import { SampleWriter } from './detector/sample-writer.ts'
 import type { FaultPlace, SelfCounters } from './detector/self-counters.ts'
 import { StoreFaults } from './detector/store-faults.ts'
+import { StreamCounters } from './detector/stream-counters.ts'
+import { systemClock } from './detector/system-clock.ts'
 import { Threads, type TurnStart } from './detector/threads.ts'
 import type { Verdict } from './detector/verdict.ts'
+import type { RetryResult, StallPhase, StreamBook } from './detector/watchdog/stream-book.ts'
 import { dropOldest } from './instrumentation/drop-oldest.ts'
 import { type Outcome, PHASES, type Phase, parentOfThread, type TurnEvent } from './instrumentation/events.ts'
 import { collectMetrics, type PerThreadSeries } from './instrumentation/metrics/collect.ts'
@@ -28,7 +32,6 @@ import { Notifier } from './notifier/notifier.ts'
 import { notifierOptions, type ReadyOptions } from './notifier/notifier-options.ts'
 import { NOTHING_UNDELIVERED, type NotifierView } from './notifier/view.ts'
 import { packageVersion } from './package-root.ts'
-import { systemClock } from './system-clock.ts'
 import { refuseBadOptions, type TurnwatchOptions } from './turnwatch-options.ts'
 
 export interface TurnOptions extends TurnStart {
@@ -104,7 +107,7 @@ class Handle implements TurnHandle {
   }
 }
 
-export class Turnwatch implements AsyncDisposable {
+export class Turnwatch implements AsyncDisposable, StreamBook {
   readonly #options: TurnwatchOptions
   readonly #clock: Clock
   readonly #detector: Detector
@@ -112,6 +115,7 @@ export class Turnwatch implements AsyncDisposable {
   readonly #writer: SampleWriter | null
   readonly #notifier: Notifier | null
   readonly #processes: ProcessWatch
+  readonly #streams = new StreamCounters()
   readonly #listeners: { [K in keyof Listeners]: Set<Listeners[K]> } = {
     suspect: new Set(),
     stale: new Set(),
@@ -293,6 +297,32 @@ export class Turnwatch implements AsyncDisposable {
     this.#detector.fault('source', error)
   }
 
+  /** A watchdog began to watch a stream. Counted, as the next two, under at most 100 sources; never throws. */
+  streamStarted = (source: string): void => {
+    this.#streams.streamStarted(source)
+  }
+
+  /** A watched stream stalled. */
+  streamStalled = (source: string, phase: StallPhase): void => {
+    this.#streams.streamStalled(source, phase)
+  }
+
+  /** A stream was issued again after a stall. */
+  streamRetried = (source: string, result: RetryResult): void => {
+    this.#streams.streamRetried(source, result)
+  }
+
+  /**
+   * Deadlines, in ms, for one stream of a model, from the thresholds of its turns by the rule of the stale verdict:
+   * threshold x 1.25, to the first content that of `first-token`, between contents the larger one of `mid-stream` and
+   * `after-tool`. Below 20 samples of a phase, or for a model that no turn or sample has named, that is its default.
+   * Infinite where a threshold is switched off. Asking leaves no trace in the metrics.
+   */
+  deadlinesFor(provider: string, model: string | null = null): MeasuredDeadlines {
+    const { learning, turns } = this.#detector
+    return measuredDeadlines({ learning, keys: turns.keys, options: this.#options.thresholds ?? {} }, provider, model)
+  }
+
   /** Every threshold in force, and what it was measured from. */
   thresholds(): ThresholdRow[] {
     const { keys } = this.#detector.turns
@@ -354,6 +384,7 @@ export class Turnwatch implements AsyncDisposable {
         notStarted,
         unsettled,
         notifier: this.#notifier?.measure() ?? new NotifierCounters([]),
+        streams: this.#streams.all(),
         perThread: options.perThread ?? 'all',
         version: packageVersion(),
       })

@@ -74,6 +74,12 @@ const ofPromptCaches = {
   ),
 } as const satisfies Record<string, Definition>
 
+const ofStreams = {
+  streams_started_total: counter('{stream}', ['source'], 'Streams that were watched, each attempt for itself.'),
+  streams_stalled_total: counter('{stream}', ['source', 'phase'], 'Watched streams that a deadline ended.'),
+  stream_retries_total: counter('{retry}', ['source', 'result'], 'Streams that were issued again after a stall.'),
+} as const satisfies Record<string, Definition>
+
 const ofItself = {
   ticks_total: counter('{tick}', [], 'Ticks of the detector.'),
   observed_seconds_total: counter('s', [], 'Time in which this process could have read events.'),
@@ -92,7 +98,7 @@ const ofItself = {
   build_info: gauge('', ['version', 'node_version', 'catalogue'], 'Version of turnwatch, always 1.'),
 } as const satisfies Record<string, Definition>
 
-export const catalogue = { ...ofThreads, ...ofModels, ...ofPromptCaches, ...ofItself } as const
+export const catalogue = { ...ofThreads, ...ofModels, ...ofPromptCaches, ...ofStreams, ...ofItself } as const
 
 export type MetricName = keyof typeof catalogue
 
@@ -104,6 +110,11 @@ export const CATALOGUE_GROUPS = [
     title: 'Prompt cache',
     note: 'Of turns whose wire tells what they used. What an OpenAI chat stream tells after its `finish_reason`, as OpenAI does of usage, is not counted. The first turn of a thread that `codex exec` resumes counts what the thread had used before, unless this process saw that.',
     metrics: ofPromptCaches,
+  },
+  {
+    title: 'Watched streams',
+    note: 'Of the streams whose watchdog was given this watch. A source has no series until its first stream, and all of them from then on.',
+    metrics: ofStreams,
   },
   { title: 'turnwatch itself', note: 'The detector, the notifier and the store.', metrics: ofItself },
 ] as const satisfies readonly { title: string; note: string; metrics: Record<string, Definition> }[]

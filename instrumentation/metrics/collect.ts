@@ -7,6 +7,7 @@ import { ModelGroups } from './model-groups.ts'
 import { collectModels } from './model-series.ts'
 import { collectNotifier, collectSelf } from './own-series.ts'
 import { collectRunning } from './running-turns.ts'
+import { collectStreams } from './stream-series.ts'
 import { collectThreads, ThreadLabels } from './thread-series.ts'
 
 export type { PerThreadSeries } from './measured.ts'
@@ -26,6 +27,7 @@ export function collectMetrics(detector: Measured, host: MeasuredHost): Family[]
   collectModels(detector, families, groups)
   const running = collectRunning(detector, families, groups, host)
   collectThreads(detector.turns, families, running, host.perThread, labels.threads)
+  collectStreams(host.streams, families)
   collectNotifier(host.notifier, families)
   collectSelf(detector, families, host.version)
   return families.all()

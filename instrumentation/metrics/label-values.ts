@@ -35,6 +35,8 @@ const BY_METRIC: Readonly<Partial<Record<MetricName, Readonly<Record<string, rea
   turns_stale: { reason: STALE_REASONS },
   turns_stale_total: { reason: STALE_REASONS },
   turns_recovered_total: { reason: STALE_REASONS },
+  streams_stalled_total: { phase: ['headers', 'first_content', 'between_content', 'liveness', 'total'] },
+  stream_retries_total: { result: ['content', 'stalled', 'failed', 'aborted'] },
   notifications_failed_total: {
     reason: ['timeout', 'connection', 'client_error', 'server_error', 'rejected', 'store', 'other'],
   },
@@ -48,7 +50,7 @@ export const OPEN_LABELS: Readonly<Record<string, string>> = {
   parent: 'id of the thread that started it; empty without one',
   provider: `at most ${MAX_PAIRS} pairs with \`model\`; further ones are \`other\``,
   model: 'empty where the wire names none',
-  source: 'name of a source',
+  source: 'name of a source; of watched streams at most 100, further ones are `other`',
   type: 'type of an event, at most 100 with `source`; further ones are `other`',
   channel: 'configured name of a channel',
   version: 'of turnwatch',

@@ -51,8 +51,16 @@ export interface MeasuredNotifier {
   }[]
 }
 
+export interface MeasuredStreams {
+  readonly source: string
+  readonly started: number
+  readonly stalled: Readonly<Record<string, number>>
+  readonly retried: Readonly<Record<string, number>>
+}
+
 export interface MeasuredHost {
   readonly notifier: MeasuredNotifier
+  readonly streams: readonly MeasuredStreams[]
   readonly notStarted: number
   readonly unsettled: number
   readonly perThread: PerThreadSeries

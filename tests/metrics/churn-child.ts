@@ -34,6 +34,7 @@ function run(i: number): void {
   const turn = watch.startTurn({ threadId: idOf(i), turnId: idOf(i), provider: 'codex', model: `m${i % MODELS}` })
   turn.observe({ kind: 'token', stream: 'text' })
   watch.unclassified('codex-exec-json', `type ${i}`)
+  watch.streamStarted(`client ${i}`)
 }
 
 async function churn(from: number, to: number): Promise<void> {

@@ -44,6 +44,9 @@ const CONTRACT: Record<string, [Family['type'], string[]]> = {
   prompt_cache_read_tokens_total: ['counter', M],
   prompt_cache_write_tokens_total: ['counter', [...M, 'ttl']],
   prompt_cache_uncached_tokens_total: ['counter', M],
+  streams_started_total: ['counter', ['source']],
+  streams_stalled_total: ['counter', ['source', 'phase']],
+  stream_retries_total: ['counter', ['source', 'result']],
   ticks_total: ['counter', []],
   observed_seconds_total: ['counter', []],
   host_suspends_total: ['counter', []],
@@ -94,6 +97,7 @@ describe('the catalogue', () => {
     watch.startTurn({ threadId: 'a', ...MODEL }).observe({ kind: 'wait.started', id: 'w', reason: 'input' })
     watch.startTurn({ threadId: 'b', ...MODEL }).observe({ kind: 'turn.ended', outcome: 'completed' })
     watch.unclassified('codex-exec', 'item.new')
+    watch.streamStarted('openai-responses')
     const families = watch.metrics()
     expect(families.map(({ name }) => name)).toEqual(Object.keys(catalogue).map((name) => PREFIX + name))
     for (const { name, type, points } of families) {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { SelfCounters } from '../../detector/self-counters.ts'
+import { RETRY_RESULTS, STALL_PHASES } from '../../detector/watchdog/stream-book.ts'
 import { catalogue, type MetricName, PREFIX } from '../../instrumentation/metrics/catalogue.ts'
 import type { Family } from '../../instrumentation/metrics/family.ts'
 import { distinctLabels, LabelBook } from '../../instrumentation/metrics/label-book.ts'
@@ -187,6 +188,8 @@ describe('the values that a label may have', () => {
     expect(labelValues('internal_errors_total', 'where')).toEqual(Object.keys(self.faults))
     expect(labelValues('store_errors_total', 'op')).toEqual(Object.keys(self.storeErrors))
     expect(labelValues('notifications_failed_total', 'reason')).toEqual(FAILURE_REASONS)
+    expect(labelValues('streams_stalled_total', 'phase')).toEqual(STALL_PHASES)
+    expect(labelValues('stream_retries_total', 'result')).toEqual(RETRY_RESULTS)
     const { suppressed } = new NotifierCounters([])
     expect(labelValues('notifications_suppressed_total', 'reason')).toEqual(Object.keys(suppressed))
   })

@@ -106,7 +106,11 @@ export async function everything(): Promise<Fixture> {
   for (const value of HOSTILE) {
     watch.startTurn({ threadId: value, turnId: value, provider: value, model: value, parentThreadId: value })
     watch.unclassified(value, value)
+    watch.streamStarted(value)
   }
+  watch.streamStarted('openai-responses')
+  watch.streamStalled('openai-responses', 'first_content')
+  watch.streamRetried('openai-responses', 'content')
   for (let i = 0; i < CROWD; i++) start(`one of many ${i}`, CLAUDE).observe({ kind: 'tool.started', id: `call ${i}` })
   await delivered(at)
   return at

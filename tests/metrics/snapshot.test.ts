@@ -15,6 +15,7 @@ test('what was collected stays as it was, whatever happens afterwards', () => {
   pass(115)
   turn.observe({ kind: 'turn.ended', outcome: 'completed' })
   watch.unclassified('source', 'type')
+  watch.streamStalled('source', 'total')
   expect(collected).toEqual(before)
   expect(watch.metrics()).not.toEqual(before)
 })

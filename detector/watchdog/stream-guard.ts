@@ -1,0 +1,452 @@
+/**
+ * Keeps the deadlines of one stream: every read of it goes through here, and has the answer of the source, or the error
+ * of the deadline that ran out first. Nothing is read ahead, but what had come when a stream ended by its time.
+ */
+
+import type { TextFormat } from '../../instrumentation/taps/json-events.ts'
+import { type ObservedTime, observedTime } from './observed-time.ts'
+import { type StallFacts, StreamStalledError } from './stall-error.ts'
+import { StreamEvents } from './stream-events.ts'
+import { type Due, StreamState } from './stream-state.ts'
+import type { ReadyOptions } from './watch-options.ts'
+
+/** A timer that fires later than this was held up, and what came meanwhile may be unread. */
+const LATE_MS = 50
+/** Turns of the event loop in which what has come is read before a stream is judged. */
+const CHECKED_TURNS = 4
+/** So long after its deadline a stream is judged though it still sends what is no content. */
+const OVERDUE_MS = 1000
+/** Events that are read ahead of the consumer, and held. */
+const MAX_HELD = 1024
+
+type Step = IteratorResult<unknown>
+type Call = () => unknown
+
+interface Read {
+  readonly resolve: (step: Step) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What a consumer has still to get. */
+type Held = { readonly step: Step } | { readonly error: unknown }
+
+const DONE: Step = Object.freeze({ done: true, value: undefined })
+
+export class StreamGuard {
+  /** Whether the stream is at its end. */
+  over = false
+  /** Which try this is, from 1. */
+  attempt: number
+  readonly #options: ReadyOptions
+  readonly #time: ObservedTime
+  readonly #state: StreamState
+  readonly #events: StreamEvents
+  readonly #reads = new Set<Read>()
+  readonly #held: Held[] = []
+  /** What reads get after the end; null: whatever the source gives. */
+  #last: Held | null = null
+  /** Asks the source for its next. */
+  #ask: Call | null = null
+  readonly #releases: ((reason: unknown) => unknown)[] = []
+  readonly #leave: (() => void)[] = []
+  #stopTimer: (() => void) | null = null
+  /** Whether the timer stands for what comes next; for nothing, too. */
+  #planned = false
+  /** Observed ms of the last wake of the machine that this stream knows of. */
+  #wokeAt = 0
+  #overdueSince: number | null = null
+  /** Answers that came. */
+  #answers = 0
+  #checking = false
+  /** The reading of what had come when the stream's time ran out under a consumer that did not read. */
+  #drain: Promise<void> | null = null
+  /** The silence of each deadline that was warned of. */
+  readonly #warned = new Map<string, number>()
+
+  /** `responded`: whether there is a stream already. */
+  constructor(options: ReadyOptions, responded: boolean) {
+    this.#options = options
+    this.attempt = options.attempt
+    this.#time = observedTime(options.clock)
+    this.#state = new StreamState(options.deadlines, responded, this.#time.now())
+    this.#events = new StreamEvents(options, this.#state)
+    const { watch, signal, control, source = 'custom' } = options
+    this.#safely(() => watch?.streamStarted(source))
+    if (control !== undefined) this.#leave.push(control.add(this))
+    if (signal !== undefined) {
+      const aborted = () => this.aborted(signal.reason)
+      if (signal.aborted) aborted()
+      else {
+        signal.addEventListener('abort', aborted, { once: true })
+        this.#leave.push(() => signal.removeEventListener('abort', aborted))
+      }
+    }
+    if (!this.over) this.#plan()
+  }
+
+  get options(): ReadyOptions {
+    return this.#options
+  }
+
+  /** Of text and bytes; without it, the first character tells. */
+  set format(format: TextFormat | null) {
+    this.#events.format = format
+  }
+
+  /** Whether anything of an answer has come, or all of it. */
+  get hasContent(): boolean {
+    return this.#state.receivedAnyContent || this.#state.terminal
+  }
+
+  get reading(): boolean {
+    return this.#reads.size > 0
+  }
+
+  /** Calls back when the deadlines have ended; at once, where they have. */
+  onEnd(work: () => void): void {
+    if (this.over) work()
+    else this.#leave.push(work)
+  }
+
+  /** What ends the source when the stream is given up; at once, where that has been. */
+  releases(release: (reason: unknown) => unknown): void {
+    if (this.over && this.#last !== null && 'error' in this.#last) this.#giveUp(release, this.#last.error)
+    else this.#releases.push(release)
+  }
+
+  /** The promise of a response, with its deadline. */
+  async response<T>(promise: PromiseLike<T>, discard: (late: T, reason: unknown) => void): Promise<T> {
+    const asked = async (): Promise<Step> => ({ done: false, value: await promise })
+    try {
+      return (await this.#read(asked, (step) => this.#responded(step))).value as T
+    } catch (error) {
+      promise.then(
+        (late) => this.#safely(() => discard(late, error)),
+        () => {},
+      )
+      throw error
+    }
+  }
+
+  /** One read of the consumer's; `ask` asks the source. */
+  step(ask: Call): Promise<Step> {
+    this.#ask = ask
+    const held = this.#held.shift() ?? this.#last
+    if (held !== null && held !== undefined) return settled(held)
+    if (this.#drain !== null) return this.#drain.then(() => this.step(ask))
+    return this.over ? Promise.resolve(ask() as Step) : this.#read(ask)
+  }
+
+  /** The consumer wants no more; reads that are under way have whatever the source still answers. */
+  cancelled(): void {
+    this.#end(null)
+  }
+
+  /** The consumer wants no more, and not to wait for a read that is under way. */
+  abandoned(): void {
+    this.#end({ step: DONE })
+    this.#settle({ step: DONE })
+    this.#release(new DOMException('the stream was left', 'AbortError'))
+  }
+
+  pause(): void {
+    this.#state.pause(this.#time.now())
+    this.#replan()
+  }
+
+  resume(): void {
+    this.#state.resume(this.#time.now())
+    this.#replan()
+  }
+
+  /**
+   * Reads ahead until the stream has content, or an end of whatever kind, which is held for the consumer, or until too
+   * much is held. Returns the stall where one came before content, or else how it went.
+   */
+  async hold(ask: Call): Promise<StreamStalledError | 'content' | 'failed'> {
+    this.#ask = ask
+    while (!this.over && !this.hasContent && this.#held.length < MAX_HELD) {
+      try {
+        const step = await this.#read(ask)
+        this.#held.push({ step })
+      } catch (error) {
+        if (error instanceof StreamStalledError) return error
+        if (this.#last === null) this.#held.push({ error })
+        return 'failed'
+      }
+    }
+    return 'content'
+  }
+
+  #read(ask: Call, took: (step: Step) => Step = (step) => this.#took(step)): Promise<Step> {
+    if (this.#last !== null) return settled(this.#last)
+    this.#state.asks(this.#time.now())
+    this.#plan()
+    return new Promise((resolve, reject) => {
+      const read = { resolve, reject }
+      this.#reads.add(read)
+      const answered = (step: Step) => {
+        // A deadline has come first.
+        if (!this.#reads.delete(read)) return
+        if (this.over) return resolve(step)
+        try {
+          resolve(took(step))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      const failed = (error: unknown) => {
+        if (!this.#reads.delete(read)) return
+        this.#end(null)
+        reject(error)
+      }
+      try {
+        const answer = ask()
+        if (isThenable(answer)) answer.then(answered as (step: unknown) => void, failed)
+        else answered(answer as Step)
+      } catch (error) {
+        failed(error)
+      }
+    })
+  }
+
+  #responded(step: Step): Step {
+    const now = this.#time.now()
+    this.#answers++
+    this.#state.answered(now)
+    this.#state.responds(now)
+    this.#replan()
+    return step
+  }
+
+  /** The source has answered. Deadlines are disarmed before the consumer has it. */
+  #took(step: Step): Step {
+    const now = this.#time.now()
+    this.#answers++
+    const { receivedAnyContent, terminal } = this.#state
+    if (step.done === true) return this.#sourceEnded(step, now)
+    this.#events.took(step.value, now)
+    this.#state.answered(now)
+    if (this.#state.receivedAnyContent !== receivedAnyContent || this.#state.terminal !== terminal) {
+      this.#planned = false
+      this.#overdueSince = null
+    }
+    return step
+  }
+
+  #sourceEnded(step: Step, now: number): Step {
+    this.#events.ended(now)
+    const { failure } = this.#events
+    if (failure !== null && this.#options.throwFailures) {
+      this.#end({ error: failure })
+      throw failure
+    }
+    this.#end(null)
+    return step
+  }
+
+  #replan(): void {
+    this.#planned = false
+    this.#plan()
+  }
+
+  /** Sets the timer, unless it stands for what comes next: a token sets none. */
+  #plan(): void {
+    if (this.#planned || this.over || this.#checking || this.#drain !== null) return
+    // What was planned while nothing was waited for does not stand for what is, later.
+    this.#planned = this.#state.waiting
+    this.#stopTimer?.()
+    this.#stopTimer = null
+    const now = this.#time.now()
+    const remaining = this.#state.remainingMs(now)
+    if (remaining > 0) this.#overdueSince = null
+    const wait = Math.min(remaining, this.#warnMs(now))
+    if (wait === Number.POSITIVE_INFINITY) return
+    this.#stopTimer = this.#time.later(wait, this.#options.keepAlive, (lateMs) => this.#fired(lateMs))
+    this.#wokeAt = this.#time.wokeAt
+  }
+
+  #fired(lateMs: number): void {
+    this.#planned = false
+    this.#stopTimer = null
+    const now = this.#time.now()
+    if (this.#time.wokeAt > this.#wokeAt) this.#state.slept(this.#time.wokeAt, now)
+    this.#warn(now)
+    const due = this.over ? null : this.#state.expired(now)
+    if (due === null) return this.#plan()
+    if (lateMs >= LATE_MS) {
+      this.#state.grace(Math.min(lateMs, due.timeoutMs), now)
+      if (this.#state.expired(now) === null) return this.#plan()
+    }
+    this.#overdueSince ??= now
+    if (now - this.#overdueSince > OVERDUE_MS) this.#expire(due)
+    else this.#check(CHECKED_TURNS)
+  }
+
+  /** Lets the event loop turn, so that what has come is read; then judges, unless anything was. */
+  #check(turns: number): void {
+    this.#checking = true
+    const answers = this.#answers
+    this.#time.nextTurn(() => {
+      if (this.over) return
+      if (turns > 1 && this.#answers === answers) return this.#check(turns - 1)
+      this.#checking = false
+      const due = this.#answers === answers ? this.#state.expired(this.#time.now()) : null
+      if (due === null) this.#replan()
+      else this.#expire(due)
+    })
+  }
+
+  #expire(due: Due): void {
+    if (due.phase === 'drain') return this.#endQuietly()
+    const ask = this.#ask
+    if (this.reading || ask === null) return this.#stall(due)
+    this.#drain = this.#readWhatCame(ask).then(() => {
+      this.#drain = null
+      if (!this.over) this.#stall(due)
+    })
+  }
+
+  /** The consumer does not read, and the time of the stream is over: what has come is kept for it. */
+  async #readWhatCame(ask: Call): Promise<void> {
+    for (let read = 0; read < MAX_HELD && !this.over; read++) {
+      let held: Held | null = null
+      const answer = this.#read(ask).then(
+        (step) => {
+          held = { step }
+          this.#held.push(held)
+        },
+        (error: unknown) => {
+          held = { error }
+          // A stall is what all reads get from now on.
+          if (this.#last === null) this.#held.push(held)
+        },
+      )
+      for (let turn = 0; turn < CHECKED_TURNS && held === null; turn++) await this.#nextTurn()
+      if (held === null) return
+      await answer
+    }
+  }
+
+  #nextTurn(): Promise<void> {
+    return new Promise((resolve) => this.#time.nextTurn(resolve))
+  }
+
+  /** The answer is whole, but the source does not close. */
+  #endQuietly(): void {
+    const { failure } = this.#events
+    const last: Held = failure !== null && this.#options.throwFailures ? { error: failure } : { step: DONE }
+    this.#end(last)
+    this.#settle(last)
+    this.#release(new DOMException('the stream did not close after its end', 'AbortError'))
+  }
+
+  #stall(due: Due): void {
+    const error = new StreamStalledError(this.#facts(due))
+    const { onStall, watch, source = 'custom' } = this.#options
+    this.#end({ error })
+    this.#safely(() => watch?.streamStalled(source, error.phase))
+    this.#safely(() => onStall?.(error))
+    this.#settle({ error })
+    this.#release(error)
+  }
+
+  /** The caller has aborted, for this reason. */
+  aborted(error: unknown): void {
+    if (this.over) return
+    this.#held.length = 0
+    this.#end({ error })
+    this.#settle({ error })
+    this.#release(error)
+  }
+
+  /** Nothing of the deadlines is left. */
+  #end(last: Held | null): void {
+    if (this.over) return
+    this.over = true
+    this.#last = last
+    this.#stopTimer?.()
+    this.#stopTimer = null
+    for (const leave of this.#leave.splice(0)) leave()
+  }
+
+  /** Reads that are under way get what is the last. */
+  #settle(last: Held): void {
+    const reads = [...this.#reads]
+    this.#reads.clear()
+    for (const { resolve, reject } of reads) {
+      if ('error' in last) reject(last.error)
+      else resolve(last.step)
+    }
+  }
+
+  /** Gives the source up, without waiting for what it says to that. */
+  #release(reason: unknown): void {
+    const { abort } = this.#options
+    for (const release of this.#releases.splice(0)) this.#giveUp(release, reason)
+    if (abort !== undefined) this.#giveUp(typeof abort === 'function' ? abort : (why) => abort.abort(why), reason)
+  }
+
+  #giveUp(release: (reason: unknown) => unknown, reason: unknown): void {
+    this.#safely(() => {
+      const answer = release(reason)
+      if (isThenable(answer)) answer.then(undefined, () => {})
+    })
+  }
+
+  #warnMs(now: number): number {
+    const { onWarn, warnAt } = this.#options
+    let least = Number.POSITIVE_INFINITY
+    if (onWarn === undefined) return least
+    for (const { phase, setting, timeoutMs, elapsedMs, since } of this.#state.running(now)) {
+      if (phase === 'drain' || this.#warned.get(setting) === since) continue
+      least = Math.min(least, timeoutMs * warnAt - elapsedMs)
+    }
+    return least
+  }
+
+  #warn(now: number): void {
+    const { onWarn, warnAt } = this.#options
+    if (onWarn === undefined || this.over) return
+    for (const due of [...this.#state.running(now)]) {
+      const { phase, setting, timeoutMs, elapsedMs, since } = due
+      if (phase === 'drain' || this.#warned.get(setting) === since || elapsedMs < timeoutMs * warnAt) continue
+      this.#warned.set(setting, since)
+      this.#safely(() => onWarn(this.#facts(due)))
+    }
+  }
+
+  #facts({ phase, setting, timeoutMs, elapsedMs }: Due): StallFacts {
+    const { receivedAnyContent, deliveredEvents, lastEventType } = this.#state
+    const settingSource = this.#options.sources?.[setting] ?? 'option'
+    return {
+      phase: phase as StallFacts['phase'],
+      timeoutMs,
+      elapsedMs,
+      receivedAnyContent,
+      deliveredEvents,
+      lastEventType,
+      setting,
+      settingSource,
+      attempt: this.attempt,
+    }
+  }
+
+  /** What is not ours may throw. */
+  #safely(work: () => unknown): void {
+    try {
+      const result = work()
+      if (isThenable(result)) result.then(undefined, () => {})
+    } catch {
+      // It has nobody to tell.
+    }
+  }
+}
+
+function settled(held: Held): Promise<Step> {
+  return 'error' in held ? Promise.reject(held.error) : Promise.resolve(held.step)
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}
