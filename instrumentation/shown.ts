@@ -5,5 +5,7 @@ export function shown(value: unknown): string {
     const name = Object.prototype.toString.call(value).slice(8, -1)
     return name === 'Object' ? 'an object' : name
   }
-  return typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? String(value)).slice(0, 80)
+  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'bigint') return `${value}n`
+  return (typeof value === 'string' ? JSON.stringify(value) : String(value)).slice(0, 80)
 }

@@ -17,6 +17,14 @@ const TRANSIENT: ReadonlySet<unknown> = new Set([
   'api_error',
   'rate_limit_error',
   'timeout_error',
+  // Those of HTTP, as gateways send them.
+  '408',
+  '429',
+  '500',
+  '502',
+  '503',
+  '504',
+  '529',
 ])
 
 export interface FailureFacts {

@@ -19,21 +19,28 @@ export interface StreamClock extends Pick<Clock, 'monoMs'> {
 /** What a timer of any runtime takes; longer waits are made of several. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-type Handle = { unref?: () => void } | number
+/** An object in Node and Bun, a number elsewhere. */
+type Timer = { unref?: () => void } | number
 
 /** Globals are looked up when they are called, so that a test may have put its own in their place. */
 const runtime: StreamClock = {
   ...systemClock(),
   monoMs: () => performance.now(),
   later(work, ms, keepAlive) {
-    const timer = setTimeout(work, ms) as unknown as Handle
-    if (!keepAlive && typeof timer === 'object') timer.unref?.()
+    const timer = setTimeout(work, ms) as unknown as Timer
+    if (!keepAlive) unref(timer)
     return () => clearTimeout(timer as never)
   },
   nextTurn(work) {
     if (typeof setImmediate === 'function') setImmediate(work)
     else setTimeout(work, 0)
   },
+}
+
+function unref(timer: Timer): void {
+  if (typeof timer === 'object') return timer.unref?.()
+  const { Deno } = globalThis as { Deno?: { unrefTimer?: (timer: number) => void } }
+  Deno?.unrefTimer?.(timer)
 }
 
 export class ObservedTime {
@@ -115,11 +122,16 @@ const others = new WeakMap<StreamClock, ObservedTime>()
 
 /** The time of all streams of a clock; without one, of this process. */
 export function observedTime(clock: StreamClock | undefined): ObservedTime {
-  if (clock === undefined) return shared
+  // There a timer belongs to the request that set it, and ends with that: each stream needs ticks of its own.
+  if (clock === undefined) return isCloudflareWorker() ? new ObservedTime(runtime) : shared
   let time = others.get(clock)
   if (time === undefined) {
     time = new ObservedTime(clock)
     others.set(clock, time)
   }
   return time
+}
+
+function isCloudflareWorker(): boolean {
+  return globalThis.navigator?.userAgent === 'Cloudflare-Workers'
 }

@@ -25,12 +25,14 @@ export function createRetryBudget({ retries, perMs = 60_000, clock }: RetryBudge
       throw new RangeError(`${name}: ${shown(value)} is no positive number`)
   }
   const time = observedTime(clock)
-  let left = retries
+  // Less than one in a period is one in several.
+  const most = Math.max(1, retries)
+  let left = most
   let at = time.monoMs()
   return {
     take() {
       const now = time.monoMs()
-      left = Math.min(retries, left + (retries * (now - at)) / perMs)
+      left = Math.min(most, left + (retries * (now - at)) / perMs)
       at = now
       if (left < 1) return false
       left--

@@ -13,7 +13,7 @@ export interface StallFacts {
   readonly timeoutMs: number
   /** Ms that were waited since the deadline was set off, on the clock that it is measured on; never less than `timeoutMs`. */
   readonly elapsedMs: number
-  /** Whether content had been delivered: then another try would say it twice. */
+  /** Whether content had been delivered, or a tool been called: then another try would say or do it twice. */
   readonly receivedAnyContent: boolean
   /** Events that were delivered, of every class. */
   readonly deliveredEvents: number

@@ -2,13 +2,14 @@
 
 import { shown } from '../../instrumentation/shown.ts'
 import { anyActive } from './deadlines.ts'
+import { harmless } from './harmless.ts'
 import { MergedSignal, unlessAborted } from './merged-signal.ts'
 import { observedTime, type StreamClock } from './observed-time.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import { StreamStalledError } from './stall-error.ts'
 import type { RetryResult, StreamBook } from './stream-book.ts'
 import { discard } from './watch-stream.ts'
-import { watchedStream } from './watched-streams.ts'
+import { guardOfStall, watchedStream } from './watched-streams.ts'
 
 /** What one try is made with; all of it are options of `watchStream` too. */
 export interface Attempt {
@@ -64,7 +65,8 @@ export async function withStallRetries<S>(
   fn: (attempt: Attempt) => S | PromiseLike<S>,
   options: StallRetryOptions = {},
 ): Promise<S> {
-  refuseBad(fn, options)
+  if (typeof fn !== 'function') throw new TypeError(`fn: ${shown(fn)} is not a function`)
+  refuseBadRetries(options)
   const retries = new StallRetries(options)
   for (let attempt = 1; ; attempt++) {
     const tried = await retries.try(fn, attempt)
@@ -80,8 +82,8 @@ function normalised(maxStallRetries: unknown): number {
     : 0
 }
 
-function refuseBad(fn: unknown, { backoff, budget, onRetry }: StallRetryOptions): void {
-  if (typeof fn !== 'function') throw new TypeError(`fn: ${shown(fn)} is not a function`)
+/** Throws TypeError with the option's name and value. */
+export function refuseBadRetries({ backoff, budget, onRetry }: StallRetryOptions): void {
   if (backoff !== undefined && typeof backoff !== 'function' && !(typeof backoff === 'number' && backoff >= 0)) {
     throw new TypeError(`backoff: ${shown(backoff)} is neither ms nor a function that gives them`)
   }
@@ -121,6 +123,7 @@ class StallRetries {
     } catch (error) {
       if (error instanceof StreamStalledError && error.retryable && !signal?.aborted) {
         merged.abort(error)
+        this.#source = guardOfStall(error)?.options.source ?? this.#source
         this.#count(attempt, 'stalled')
         return { stall: error }
       }
@@ -135,11 +138,7 @@ class StallRetries {
     const { budget, onRetry, signal, clock } = this.#options
     if (attempt > this.#max || budget?.take() === false) throw stall
     const delayMs = this.#backoffMs(attempt, stall)
-    try {
-      onRetry?.({ attempt: attempt + 1, error: stall, delayMs })
-    } catch {
-      // It has nobody to tell.
-    }
+    harmless(() => onRetry?.({ attempt: attempt + 1, error: stall, delayMs }))
     let stop: (() => void) | undefined
     const over = new Promise<void>((resolve) => {
       stop = observedTime(clock).later(delayMs, true, () => resolve())
@@ -172,11 +171,9 @@ class StallRetries {
   #backoffMs(retry: number, error: StreamStalledError): number {
     const { backoff } = this.#options
     let ms = typeof backoff === 'number' ? backoff : undefined
-    try {
+    harmless(() => {
       if (typeof backoff === 'function') ms = backoff(retry, error)
-    } catch {
-      // Then it is as if there were none.
-    }
+    })
     if (ms !== undefined) return ms > 0 && ms < Number.POSITIVE_INFINITY ? ms : 0
     const doubled = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (retry - 1))
     return doubled * (1 - Math.random() / 2)
@@ -184,10 +181,6 @@ class StallRetries {
 
   #count(attempt: number, result: RetryResult): void {
     if (attempt === 1) return
-    try {
-      this.#options.watch?.streamRetried(this.#source, result)
-    } catch {
-      // A broken watch has nobody left to tell.
-    }
+    harmless(() => this.#options.watch?.streamRetried(this.#source, result))
   }
 }

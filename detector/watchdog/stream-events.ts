@@ -2,7 +2,7 @@
 
 import { type Classified, idsOf, isRaw, type Raw, text } from '../../instrumentation/sources/classifier.ts'
 import { choicesOf, finishReasonOf } from '../../instrumentation/sources/openai-chat-classes.ts'
-import type { SourceName } from '../../instrumentation/sources/source.ts'
+import { isKeepAlive, type SourceName } from '../../instrumentation/sources/source.ts'
 import { isSentinel, wireOf } from '../../instrumentation/sources/wires.ts'
 import { isText, JsonEvents, type TextFormat } from '../../instrumentation/taps/json-events.ts'
 import { failureOf, type StreamFailedError } from './failed-error.ts'
@@ -63,7 +63,7 @@ export class StreamEvents {
     const { source, classify } = this.#rules
     this.#now = now
     if (source === undefined && classify === undefined) this.#state.took('content', typeOf(chunk), now)
-    else if (isText(chunk) && !(source !== undefined && isSentinel(source, chunk))) this.#tookText(chunk)
+    else if (isText(chunk) && !this.#isEvent(chunk)) this.#tookText(chunk)
     else this.#tookEvent(chunk)
   }
 
@@ -71,6 +71,13 @@ export class StreamEvents {
   ended(now: number): void {
     this.#now = now
     this.#texts?.end()
+  }
+
+  /** Whether a text is no part of a stream of text, but an event of its own. */
+  #isEvent(chunk: string | ArrayBufferView | ArrayBuffer): boolean {
+    const { source } = this.#rules
+    if (typeof chunk !== 'string') return false
+    return source === undefined || (this.#texts === null && !chunk.includes('\n') && isSentinel(source, chunk))
   }
 
   #tookText(chunk: string | ArrayBufferView | ArrayBuffer): void {
@@ -101,7 +108,7 @@ export class StreamEvents {
     }
     const type = found?.key ?? typeOf(event)
     if (found !== null) this.#note(event, found)
-    is ??= found === null || found.key === null ? this.#rules.unknown : this.#classOf(event, found)
+    is ??= found === null || found.key === null ? this.#unknown(type) : this.#classOf(event, found)
     if (is === 'content' && this.#state.terminal && this.#choices.size > 0) this.#state.reopen()
     this.#state.took(is, type, this.#now)
   }
@@ -123,6 +130,11 @@ export class StreamEvents {
     if (found.key !== null || !isRaw(event)) return found
     const sister = SISTERS[source]
     return sister === undefined ? found : wireOf(sister).classifier.classify(event)
+  }
+
+  /** A name that says keep-alive is known well enough: it is no content under any policy. */
+  #unknown(type: string | null): StreamEventClass {
+    return type !== null && isKeepAlive(type) ? 'neutral' : this.#rules.unknown
   }
 
   #classOf(event: unknown, { class: is }: Classified): StreamEventClass {

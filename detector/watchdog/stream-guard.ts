@@ -4,11 +4,13 @@
  */
 
 import type { TextFormat } from '../../instrumentation/taps/json-events.ts'
+import { harmless, isThenable } from './harmless.ts'
 import { type ObservedTime, observedTime } from './observed-time.ts'
 import { type StallFacts, StreamStalledError } from './stall-error.ts'
 import { StreamEvents } from './stream-events.ts'
 import { type Due, StreamState } from './stream-state.ts'
 import type { ReadyOptions } from './watch-options.ts'
+import { rememberStall } from './watched-streams.ts'
 
 /** A timer that fires later than this was held up, and what came meanwhile may be unread. */
 const LATE_MS = 50
@@ -71,7 +73,7 @@ export class StreamGuard {
     this.#state = new StreamState(options.deadlines, responded, this.#time.now())
     this.#events = new StreamEvents(options, this.#state)
     const { watch, signal, control, source = 'custom' } = options
-    this.#safely(() => watch?.streamStarted(source))
+    harmless(() => watch?.streamStarted(source))
     if (control !== undefined) this.#leave.push(control.add(this))
     if (signal !== undefined) {
       const aborted = () => this.aborted(signal.reason)
@@ -95,7 +97,7 @@ export class StreamGuard {
 
   /** Whether anything of an answer has come, or all of it. */
   get hasContent(): boolean {
-    return this.#state.receivedAnyContent || this.#state.terminal
+    return this.#state.acted || this.#state.terminal
   }
 
   get reading(): boolean {
@@ -110,7 +112,8 @@ export class StreamGuard {
 
   /** What ends the source when the stream is given up; at once, where that has been. */
   releases(release: (reason: unknown) => unknown): void {
-    if (this.over && this.#last !== null && 'error' in this.#last) this.#giveUp(release, this.#last.error)
+    const last = this.over ? this.#last : null
+    if (last !== null && 'error' in last) harmless(() => release(last.error))
     else this.#releases.push(release)
   }
 
@@ -121,7 +124,7 @@ export class StreamGuard {
       return (await this.#read(asked, (step) => this.#responded(step))).value as T
     } catch (error) {
       promise.then(
-        (late) => this.#safely(() => discard(late, error)),
+        (late) => harmless(() => discard(late, error)),
         () => {},
       )
       throw error
@@ -175,7 +178,7 @@ export class StreamGuard {
         return 'failed'
       }
     }
-    return 'content'
+    return this.#events.failure !== null && !this.#state.acted ? 'failed' : 'content'
   }
 
   #read(ask: Call, took: (step: Step) => Step = (step) => this.#took(step)): Promise<Step> {
@@ -297,14 +300,19 @@ export class StreamGuard {
     })
   }
 
+  /** What had come before is delivered first; where nobody reads, it is kept. */
   #expire(due: Due): void {
-    if (due.phase === 'drain') return this.#endQuietly()
     const ask = this.#ask
-    if (this.reading || ask === null) return this.#stall(due)
+    if (this.reading || ask === null) return this.#conclude(due)
     this.#drain = this.#readWhatCame(ask).then(() => {
       this.#drain = null
-      if (!this.over) this.#stall(due)
+      if (!this.over) this.#conclude(due)
     })
+  }
+
+  #conclude(due: Due): void {
+    if (due.phase === 'drain') this.#endQuietly()
+    else this.#stall(due)
   }
 
   /** The consumer does not read, and the time of the stream is over: what has come is kept for it. */
@@ -344,9 +352,10 @@ export class StreamGuard {
   #stall(due: Due): void {
     const error = new StreamStalledError(this.#facts(due))
     const { onStall, watch, source = 'custom' } = this.#options
+    rememberStall(error, this)
     this.#end({ error })
-    this.#safely(() => watch?.streamStalled(source, error.phase))
-    this.#safely(() => onStall?.(error))
+    harmless(() => watch?.streamStalled(source, error.phase))
+    harmless(() => onStall?.(error))
     this.#settle({ error })
     this.#release(error)
   }
@@ -383,15 +392,8 @@ export class StreamGuard {
   /** Gives the source up, without waiting for what it says to that. */
   #release(reason: unknown): void {
     const { abort } = this.#options
-    for (const release of this.#releases.splice(0)) this.#giveUp(release, reason)
-    if (abort !== undefined) this.#giveUp(typeof abort === 'function' ? abort : (why) => abort.abort(why), reason)
-  }
-
-  #giveUp(release: (reason: unknown) => unknown, reason: unknown): void {
-    this.#safely(() => {
-      const answer = release(reason)
-      if (isThenable(answer)) answer.then(undefined, () => {})
-    })
+    for (const release of this.#releases.splice(0)) harmless(() => release(reason))
+    harmless(() => (typeof abort === 'function' ? abort(reason) : abort?.abort(reason)))
   }
 
   #warnMs(now: number): number {
@@ -412,18 +414,18 @@ export class StreamGuard {
       const { phase, setting, timeoutMs, elapsedMs, since } = due
       if (phase === 'drain' || this.#warned.get(setting) === since || elapsedMs < timeoutMs * warnAt) continue
       this.#warned.set(setting, since)
-      this.#safely(() => onWarn(this.#facts(due)))
+      harmless(() => onWarn(this.#facts(due)))
     }
   }
 
   #facts({ phase, setting, timeoutMs, elapsedMs }: Due): StallFacts {
-    const { receivedAnyContent, deliveredEvents, lastEventType } = this.#state
+    const { acted, deliveredEvents, lastEventType } = this.#state
     const settingSource = this.#options.sources?.[setting] ?? 'option'
     return {
       phase: phase as StallFacts['phase'],
       timeoutMs,
       elapsedMs,
-      receivedAnyContent,
+      receivedAnyContent: acted,
       deliveredEvents,
       lastEventType,
       setting,
@@ -431,22 +433,8 @@ export class StreamGuard {
       attempt: this.attempt,
     }
   }
-
-  /** What is not ours may throw. */
-  #safely(work: () => unknown): void {
-    try {
-      const result = work()
-      if (isThenable(result)) result.then(undefined, () => {})
-    } catch {
-      // It has nobody to tell.
-    }
-  }
 }
 
 function settled(held: Held): Promise<Step> {
   return 'error' in held ? Promise.reject(held.error) : Promise.resolve(held.step)
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

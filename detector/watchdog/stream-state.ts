@@ -31,6 +31,8 @@ const MAX_TOOLS = 1000
 
 export class StreamState {
   receivedAnyContent = false
+  /** Whether there was content, or a tool was called: then another try would say or do it twice. */
+  acted = false
   deliveredEvents = 0
   lastEventType: string | null = null
   terminal = false
@@ -104,6 +106,7 @@ export class StreamState {
 
   /** A tool of the turn's own, or a wait for a person, begins: until it ends the model is not expected to speak. */
   toolOpened(id: string, now: number): void {
+    this.acted = true
     if (this.terminal || this.#tools.size >= MAX_TOOLS) return
     this.#tools.add(id)
     this.#run(now)
@@ -139,7 +142,7 @@ export class StreamState {
         this.#run(now)
       }
     } else if (is === 'content') {
-      this.receivedAnyContent = true
+      this.receivedAnyContent = this.acted = true
       this.#contentAt = this.#aliveAt
       this.#calm()
     }

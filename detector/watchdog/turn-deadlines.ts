@@ -4,7 +4,7 @@
 
 import { MergedSignal } from './merged-signal.ts'
 import { SharedStream } from './shared-stream.ts'
-import { type Attempt, type StallRetryOptions, withStallRetries } from './stall-retries.ts'
+import { type Attempt, refuseBadRetries, type StallRetryOptions, withStallRetries } from './stall-retries.ts'
 import { StreamControl } from './stream-control.ts'
 import { readyOptions, type WatchOptions } from './watch-options.ts'
 import { type EventOf, type Streamed, watchStream } from './watch-stream.ts'
@@ -25,6 +25,7 @@ export interface TurnDeadlinesOptions
  */
 export function turnDeadlines(options: TurnDeadlinesOptions = {}): TurnDeadlines {
   readyOptions(options)
+  refuseBadRetries(options)
   return new TurnDeadlines(options)
 }
 

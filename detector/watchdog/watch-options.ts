@@ -41,7 +41,7 @@ export interface WatchOptions<T = unknown> extends StreamDeadlines, WatchHooks {
    */
   readonly throwFailures?: boolean | undefined
   /** The caller's own: once it is aborted, reads end at once with its reason, and the source is cancelled. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignal | null | undefined
   /**
    * What ends the request behind the stream: told the error of a stall, or the reason of the caller's abort. Streams of the
    * OpenAI and Anthropic SDKs, and Responses, need none.
@@ -64,6 +64,7 @@ export interface WatchOptions<T = unknown> extends StreamDeadlines, WatchHooks {
 /** Options with their defaults. */
 export interface ReadyOptions extends WatchOptions<never> {
   readonly deadlines: ReadyDeadlines
+  readonly signal: AbortSignal | undefined
   readonly unknown: UnknownPolicy
   readonly pauseDuringTools: boolean
   readonly throwFailures: boolean
@@ -87,7 +88,11 @@ export function readyOptions<T>(options: WatchOptions<T>): ReadyOptions {
     throw new RangeError(`attempt: ${shown(attempt)} is no whole number from 1`)
   }
   for (const name of ['classify', 'onStall', 'onWarn'] as const) refuse(name, options[name], isFunction, 'a function')
-  refuse('signal', signal, has('addEventListener'), 'an AbortSignal')
+  for (const name of ['pauseDuringTools', 'throwFailures', 'keepAlive'] as const) {
+    refuse(name, options[name], (value) => typeof value === 'boolean', 'true or false')
+  }
+  refuse('sources', options.sources, (value) => typeof value === 'object', 'an object')
+  refuse('signal', signal, (value) => value === null || has('addEventListener')(value), 'an AbortSignal')
   refuse('abort', abort, (value) => isFunction(value) || has('abort')(value), 'an AbortController or a function')
   refuse('control', control, has('add'), 'a StreamControl')
   refuse('watch', watch, has('streamStarted'), 'a Turnwatch')
@@ -95,6 +100,7 @@ export function readyOptions<T>(options: WatchOptions<T>): ReadyOptions {
   return {
     ...(options as WatchOptions<never>),
     deadlines: readyDeadlines(options),
+    signal: signal ?? undefined,
     unknown,
     warnAt,
     attempt,

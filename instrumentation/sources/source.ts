@@ -158,7 +158,7 @@ function neutralEvent(raw: Raw, found: Classified, wallMs: number): TurnEvent {
 export const NO_TYPE = 'no type'
 
 /** Whether the name of an unknown event says that it is only a sign of a living connection. */
-function isKeepAlive(type: string): boolean {
+export function isKeepAlive(type: string): boolean {
   const words = type
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()

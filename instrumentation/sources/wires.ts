@@ -1,5 +1,6 @@
 /** Every wire format by its name: how its events are classified, and its source. */
 
+import { shown } from '../shown.ts'
 import { AcpSource, acpClassifier } from './acp.ts'
 import { AiSdkFullstreamSource, aiSdkFullstreamClassifier, aiSdkFullstreamV6Classifier } from './ai-sdk-fullstream.ts'
 import { AiSdkUiStreamSource, aiSdkUiStreamClassifier } from './ai-sdk-ui-stream.ts'
@@ -150,5 +151,5 @@ export function isSentinel(name: SourceName, raw: unknown): raw is string {
 export function wireOf(name: SourceName): Wire {
   const wire = entry(WIRES, name)
   if (wire !== undefined) return wire
-  throw new TypeError(`source: ${JSON.stringify(name)} is none of ${SOURCE_NAMES.join(', ')}`)
+  throw new TypeError(`source: ${shown(name)} is none of ${SOURCE_NAMES.join(', ')}`)
 }
