@@ -67,21 +67,29 @@ export class StreamFailedError extends Error implements FailureFacts {
     return failed(codeOf(error), errorType, text(error.message), response ?? null)
   }
 
-  /** Of an `error` event, or of what it carries. */
+  /** Of an `error` event, or of the error that one carries. */
   static fromErrorEvent(event: unknown): StreamFailedError {
     if (typeof event === 'string') return failed(null, null, event, null)
     if (!isRaw(event)) return failed(null, null, undefined, null)
-    return failed(codeOf(event), errorTypeOf(event), text(event.message), null)
+    return failed(codeOf(event), errorTypeOf(event), messageOf(event), null)
   }
 }
 
 brand(StreamFailedError, 'StreamFailedError')
 
+/** Where wires wrap what they say. */
+const WRAPS = ['params', 'properties', 'payload'] as const
+
 /** Of a raw event that its wire calls a failure, whatever the wire. */
 export function failureOf(event: unknown): StreamFailedError {
   if (!isRaw(event)) return StreamFailedError.fromErrorEvent(event)
   if (isRaw(event.response)) return StreamFailedError.fromFailedResponse(event.response)
-  return StreamFailedError.fromErrorEvent(event.error ?? choiceError(event) ?? event.errorText ?? event)
+  const wraps = WRAPS.map((name) => event[name]).filter(isRaw)
+  const said = [event, ...wraps].map(({ error }) => error).find((error) => error != null)
+  const error = said ?? choiceError(event) ?? event.errorText ?? wraps.find((wrap) => messageOf(wrap) !== undefined)
+  if (error !== undefined || event.type === 'error') return StreamFailedError.fromErrorEvent(error ?? event)
+  // An end that is a failure, and not the type of one.
+  return failed(codeOf(event), null, messageOf(event) ?? text(event.result) ?? text(event.subtype), null)
 }
 
 /** The error of a choice of a chat completion that failed. */
@@ -90,15 +98,21 @@ function choiceError(event: Raw): unknown {
   return event.choices.find((choice) => isRaw(choice) && choice.error != null)?.error
 }
 
+function messageOf(error: Raw): string | undefined {
+  return text(error.message) ?? (isRaw(error.data) ? text(error.data.message) : undefined)
+}
+
 /** Codes are texts, or the numbers of HTTP. */
 function codeOf({ code }: Raw): string | null {
   return typeof code === 'number' ? String(code) : (text(code) ?? null)
 }
 
-function errorTypeOf(event: Raw): string | null {
-  const named = either(event, 'error_type', 'errorType')
-  // The type of an event is not that of its error.
-  return text(named) ?? (event.type === 'error' ? null : (text(event.type) ?? null))
+function errorTypeOf(error: Raw): string | null {
+  const named = text(either(error, 'error_type', 'errorType'))
+  if (named !== undefined) return named
+  // The type of an event is not that of its error, and the name of an Error is only its class.
+  if (error.type !== 'error' && text(error.type) !== undefined) return error.type as string
+  return error instanceof Error ? null : (text(error.name) ?? null)
 }
 
 function failed(code: string | null, errorType: string | null, detail: string | undefined, response: unknown) {

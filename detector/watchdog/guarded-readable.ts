@@ -9,6 +9,7 @@ export function guardReadable<T>(stream: ReadableStream<T>, guard: StreamGuard):
   const isBytes = isByteStream(stream)
   const reader = stream.getReader()
   const ask = () => reader.read()
+  guard.ask = ask
   guard.releases((reason) => reader.cancel(reason))
   const cancel = (reason: unknown) => {
     guard.cancelled()

@@ -6,6 +6,7 @@ import { isKeepAlive, type SourceName } from '../../instrumentation/sources/sour
 import { isSentinel, wireOf } from '../../instrumentation/sources/wires.ts'
 import { isText, JsonEvents, type TextFormat } from '../../instrumentation/taps/json-events.ts'
 import { failureOf, type StreamFailedError } from './failed-error.ts'
+import { harmless } from './harmless.ts'
 import type { StreamEventClass, StreamState } from './stream-state.ts'
 
 /** What an event of a type that nobody knows counts as. */
@@ -114,13 +115,13 @@ export class StreamEvents {
   }
 
   #byCaller(event: unknown): StreamEventClass | undefined {
-    try {
-      const is = this.#rules.classify?.(event as never)
-      if (is === 'content' || is === 'neutral' || is === 'terminal') return is
-    } catch {
-      // A broken classifier knows nothing of the event.
-    }
-    return undefined
+    let is: unknown
+    // A broken classifier knows nothing of the event.
+    harmless(() => {
+      is = this.#rules.classify?.(event as never)
+      return is
+    })
+    return is === 'content' || is === 'neutral' || is === 'terminal' ? is : undefined
   }
 
   #bySource(event: unknown): Classified | null {

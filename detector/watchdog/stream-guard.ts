@@ -47,8 +47,8 @@ export class StreamGuard {
   readonly #held: Held[] = []
   /** What reads get after the end; null: whatever the source gives. */
   #last: Held | null = null
-  /** Asks the source for its next. */
-  #ask: Call | null = null
+  /** Asks the source for its next; null while it is not known how. */
+  ask: Call | null = null
   readonly #releases: ((reason: unknown) => unknown)[] = []
   readonly #leave: (() => void)[] = []
   #stopTimer: (() => void) | null = null
@@ -133,7 +133,7 @@ export class StreamGuard {
 
   /** One read of the consumer's; `ask` asks the source. */
   step(ask: Call): Promise<Step> {
-    this.#ask = ask
+    this.ask = ask
     const held = this.#held.shift() ?? this.#last
     if (held !== null && held !== undefined) return settled(held)
     if (this.#drain !== null) return this.#drain.then(() => this.step(ask))
@@ -167,7 +167,7 @@ export class StreamGuard {
    * much is held. Returns the stall where one came before content, or else how it went.
    */
   async hold(ask: Call): Promise<StreamStalledError | 'content' | 'failed'> {
-    this.#ask = ask
+    this.ask = ask
     while (!this.over && !this.hasContent && this.#held.length < MAX_HELD) {
       try {
         const step = await this.#read(ask)
@@ -234,6 +234,8 @@ export class StreamGuard {
       this.#planned = false
       this.#overdueSince = null
     }
+    // Nobody else would, where no read follows.
+    if (this.reading) this.#plan()
     return step
   }
 
@@ -302,7 +304,7 @@ export class StreamGuard {
 
   /** What had come before is delivered first; where nobody reads, it is kept. */
   #expire(due: Due): void {
-    const ask = this.#ask
+    const ask = this.ask
     if (this.reading || ask === null) return this.#conclude(due)
     this.#drain = this.#readWhatCame(ask).then(() => {
       this.#drain = null
@@ -409,8 +411,9 @@ export class StreamGuard {
 
   #warn(now: number): void {
     const { onWarn, warnAt } = this.#options
-    if (onWarn === undefined || this.over) return
+    if (onWarn === undefined) return
     for (const due of [...this.#state.running(now)]) {
+      if (this.over) return
       const { phase, setting, timeoutMs, elapsedMs, since } = due
       if (phase === 'drain' || this.#warned.get(setting) === since || elapsedMs < timeoutMs * warnAt) continue
       this.#warned.set(setting, since)

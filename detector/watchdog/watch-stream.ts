@@ -49,18 +49,24 @@ export function watchStream(stream: unknown, options: WatchOptions<never> = {}):
 async function guardPromise(promise: PromiseLike<unknown>, options: ReadyOptions): Promise<unknown> {
   const guard = new StreamGuard(options, false)
   const response = await guard.response(promise, discard)
-  if (isStream(response) && anyActive(options.deadlines, STREAM_DEADLINES)) return guardStream(response, options, guard)
-  guard.cancelled()
-  return response
+  let watched = response
+  try {
+    if (isStream(response) && anyActive(options.deadlines, STREAM_DEADLINES)) {
+      refuseLocked(response)
+      watched = guardStream(response, options, guard)
+    }
+  } finally {
+    // Nothing is watched that comes back as it was.
+    if (watched === response) guard.cancelled()
+  }
+  return watched
 }
 
 /** `guard` where the promise of the stream had one. */
 function guardStream(stream: Streamed, options: ReadyOptions, guard: StreamGuard | null): Streamed {
   const guarded = () => guard ?? new StreamGuard(options, true)
   if (isResponse(stream)) {
-    if (streamsEvents(stream)) return guardResponse(stream, guarded())
-    guard?.cancelled()
-    return stream
+    return streamsEvents(stream) ? guardResponse(stream, guarded()) : stream
   }
   return isReadableStream(stream) ? guardReadable(stream, guarded()) : guardIterable(stream, guarded())
 }
