@@ -18,7 +18,19 @@ export function guardReadable<T>(stream: ReadableStream<T>, guard: StreamGuard):
   const outer = isBytes
     ? new ReadableStream({ type: 'bytes', pull: (controller) => pullBytes(controller, guard, ask), cancel })
     : new ReadableStream({ pull: (controller) => pull(controller, guard, ask), cancel }, { highWaterMark: 0 })
-  return remember(outer as ReadableStream<T>, { guard, open: () => ask })
+  return remember(ofSameClass(outer as ReadableStream<T>, stream), { guard, open: () => ask })
+}
+
+/** A stream of a class of its own, as SDKs have them, keeps that, and what was put on it. */
+function ofSameClass<T>(outer: ReadableStream<T>, inner: ReadableStream<T>): ReadableStream<T> {
+  const prototype: unknown = Object.getPrototypeOf(inner)
+  if (prototype !== ReadableStream.prototype) Object.setPrototypeOf(outer, prototype as object)
+  // Other symbols are the runtime's own.
+  for (const key of [...Object.keys(inner), Symbol.asyncIterator]) {
+    const own = Object.getOwnPropertyDescriptor(inner, key)
+    if (own !== undefined && !Object.hasOwn(outer, key)) Object.defineProperty(outer, key, own)
+  }
+  return outer
 }
 
 async function pull(controller: ReadableStreamDefaultController, guard: StreamGuard, ask: () => unknown) {

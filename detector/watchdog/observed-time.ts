@@ -66,7 +66,10 @@ export class ObservedTime {
 
   /** Observed ms now. */
   now(): number {
+    const before = this.#observed.now
     this.#observed.read()
+    // Fake timers of tests put the clock back.
+    if (this.#observed.now < before) this.#observed.tick()
     return this.#observed.now
   }
 
@@ -77,7 +80,8 @@ export class ObservedTime {
 
   /** Runs work after some ms of the monotonic clock, and tells it how late that was; returns what takes it back. */
   later(ms: number, keepAlive: boolean, work: (lateMs: number) => void): () => void {
-    const wait = Math.min(Math.max(0, ms), MAX_TIMER_MS)
+    // Whole µs: what is left of a ms by rounding would never pass.
+    const wait = Math.min(Math.max(0, Math.ceil(ms * 1000) / 1000), MAX_TIMER_MS)
     const due = this.#clock.monoMs() + wait
     this.#timers++
     if (this.#stopTicks === null) this.#tick()

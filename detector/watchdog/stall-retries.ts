@@ -176,7 +176,7 @@ class StallRetries {
     })
     if (ms !== undefined) return ms > 0 && ms < Number.POSITIVE_INFINITY ? ms : 0
     const doubled = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (retry - 1))
-    return doubled * (1 - Math.random() / 2)
+    return Math.round(doubled * (1 - Math.random() / 2))
   }
 
   #count(attempt: number, result: RetryResult): void {

@@ -47,6 +47,7 @@ export class StreamState {
   #since: number | null = null
   /** Waiting time at the last content, or where the wait for it began; at the last sign of life; and at the terminal. */
   #contentAt = 0
+  #partAt = 0
   #aliveAt = 0
   #endedAt = 0
   /** Waiting time before which nothing is judged, after the process could not read. */
@@ -123,14 +124,15 @@ export class StreamState {
     this.#aliveAt = this.#waitedAt(now)
   }
 
-  /** Bytes of an event that is not whole yet: something is being said, though not known what. */
+  /** Bytes of an event that is not whole yet: until it is, and shows what it was, they count as content. */
   partly(now: number): void {
-    this.#contentAt = this.#waitedAt(now)
+    this.#partAt = this.#waitedAt(now)
   }
 
   took(is: StreamEventClass, type: string | null, now: number): void {
     this.deliveredEvents++
     this.lastEventType = type
+    this.#partAt = 0
     this.alive(now)
     if (this.terminal) return
     if (is === 'terminal') {
@@ -190,9 +192,9 @@ export class StreamState {
       if (!this.#responded) yield* due('headers', 'headersMs', set.headersMs, this.#contentAt, waited)
       else if (this.terminal) yield* due('drain', 'drainMs', set.drainMs, this.#endedAt, waited)
       else {
-        if (!this.receivedAnyContent) {
-          yield* due('first_content', 'firstContentMs', set.firstContentMs, this.#contentAt, waited)
-        } else yield* due('between_content', 'contentIntervalMs', set.contentIntervalMs, this.#contentAt, waited)
+        const since = Math.max(this.#contentAt, this.#partAt)
+        if (!this.receivedAnyContent) yield* due('first_content', 'firstContentMs', set.firstContentMs, since, waited)
+        else yield* due('between_content', 'contentIntervalMs', set.contentIntervalMs, since, waited)
         yield* due('liveness', 'livenessMs', set.livenessMs, this.#aliveAt, waited)
       }
     }

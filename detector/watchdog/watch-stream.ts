@@ -83,6 +83,9 @@ export function discard(late: unknown, reason: unknown): unknown {
 
 function refuseLocked(stream: Streamed): void {
   const body: unknown = isResponse(stream) ? stream.body : stream
+  if (isResponse(stream) && stream.bodyUsed) {
+    throw new TypeError('stream: is a response whose body was read; watch it before it is read')
+  }
   if (isReadableStream(body) && body.locked) {
     throw new TypeError('stream: is locked to a reader; watch it before it is read')
   }
