@@ -23,6 +23,8 @@ export function guardReadable<T>(stream: ReadableStream<T>, guard: StreamGuard):
 
 /** A stream of a class of its own, as SDKs have them, keeps that, and what was put on it. */
 function ofSameClass<T>(outer: ReadableStream<T>, inner: ReadableStream<T>): ReadableStream<T> {
+  // A polyfill's has nothing of what its methods look for.
+  if (!(inner instanceof ReadableStream)) return outer
   const prototype: unknown = Object.getPrototypeOf(inner)
   if (prototype !== ReadableStream.prototype) Object.setPrototypeOf(outer, prototype as object)
   // Other symbols are the runtime's own.

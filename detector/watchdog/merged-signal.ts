@@ -4,7 +4,7 @@ export class MergedSignal {
   readonly #controller = new AbortController()
   readonly #leave: () => void
 
-  constructor(callers: AbortSignal | undefined) {
+  constructor(callers: AbortSignal | null | undefined) {
     const aborted = () => this.abort(callers?.reason)
     this.#leave = () => callers?.removeEventListener('abort', aborted)
     if (callers?.aborted) aborted()
@@ -29,10 +29,10 @@ export class MergedSignal {
 /** The promise, or the reason of the signal where that aborts first; `late` is told what the promise still gives then. */
 export function unlessAborted<T>(
   promise: T | PromiseLike<T>,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal | null | undefined,
   late: (value: T, reason: unknown) => unknown = () => {},
 ): Promise<T> {
-  if (signal === undefined) return Promise.resolve(promise)
+  if (signal == null) return Promise.resolve(promise)
   return new Promise((resolve, reject) => {
     const aborted = () => reject(signal.reason)
     const settled = async () => {

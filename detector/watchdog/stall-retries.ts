@@ -41,7 +41,7 @@ export interface StallRetryOptions {
   /** Hears of each retry before it waits. What it throws is passed over. */
   readonly onRetry?: ((retry: StallRetry) => void) | undefined
   /** The caller's: it ends everything at once, with its own reason. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignal | null | undefined
   /** The turnwatch in which retries are counted, under the wire format of the stream. */
   readonly watch?: StreamBook | undefined
   /** @default the clock and timers of this process */

@@ -14,7 +14,7 @@ export interface TurnDeadlinesOptions
   extends Omit<WatchOptions<never>, 'signal' | 'abort' | 'control' | 'attempt'>,
     Omit<StallRetryOptions, 'signal'> {
   /** The caller's, for all turns. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignal | null | undefined
 }
 
 /**
@@ -37,7 +37,7 @@ export class TurnDeadlines {
   }
 
   /** The context of the next turn. `signal` in place of that of the options. */
-  next({ signal = this.#options.signal }: { signal?: AbortSignal | undefined } = {}): TurnContext {
+  next({ signal = this.#options.signal }: { signal?: AbortSignal | null | undefined } = {}): TurnContext {
     return new TurnContext(this.#options, signal)
   }
 }
@@ -48,7 +48,7 @@ export class TurnContext implements Disposable {
   readonly #merged: MergedSignal
   readonly #control = new StreamControl()
 
-  constructor(options: TurnDeadlinesOptions, callers: AbortSignal | undefined) {
+  constructor(options: TurnDeadlinesOptions, callers: AbortSignal | null | undefined) {
     this.#options = options
     this.#merged = new MergedSignal(callers)
   }

@@ -30,6 +30,8 @@ export type EventOf<S> = S extends AsyncIterable<infer E> ? E : S extends Readab
  * loop and a sleeping machine are no stalls, and what has come is read before a stream is judged. So a stall is seen some
  * ms after its deadline, later where the process was held up.
  *
+ * What is watched is to be read to its end, or cancelled, as any stream is: until then it holds on to `signal` and `control`.
+ *
  * Throws TypeError or RangeError for bad options, for a stream that is locked, and for what is no stream.
  */
 export function watchStream<S extends Streamed>(stream: S, options?: WatchOptions<EventOf<S>>): S
