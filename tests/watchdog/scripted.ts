@@ -14,12 +14,12 @@ export interface Scripted {
 }
 
 /** A stream that pushes as a server does, whether it is read or not. */
-export function pushed(clock: VirtualClock, script: readonly Line[]): Scripted {
+export function pushed(clock: VirtualClock, script: readonly Line[], type?: 'bytes'): Scripted {
   const cancelled: unknown[] = []
   let pulls = 0
   let over = false
-  const stream = new ReadableStream<unknown>({
-    start(controller) {
+  const source = {
+    start(controller: ReadableStreamDefaultController<unknown>) {
       void play(clock, script, (what) => {
         if (over) return
         if (what === 'end' || what instanceof Error) over = true
@@ -31,11 +31,13 @@ export function pushed(clock: VirtualClock, script: readonly Line[]): Scripted {
     pull() {
       pulls++
     },
-    cancel(reason) {
+    cancel(reason: unknown) {
       over = true
       cancelled.push(reason)
     },
-  })
+  }
+  const stream: ReadableStream<unknown> =
+    type === undefined ? new ReadableStream(source) : new ReadableStream({ ...source, type } as never)
   return { stream, cancelled, pulls: () => pulls }
 }
 

@@ -5,11 +5,13 @@ import type { StreamClock } from '../../detector/watchdog/observed-time.ts'
 interface Timer {
   readonly at: number
   readonly work: () => void
-  readonly keepAlive: boolean
+  keepAlive: boolean
 }
 
 /** Turns of the event loop in which everything that a timer sets off is done. */
 const TURNS = 12
+/** Longer waits are over at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 export class VirtualClock implements StreamClock {
   readonly timers = new Set<Timer>()
@@ -32,6 +34,29 @@ export class VirtualClock implements StreamClock {
 
   nextTurn(work: () => void): void {
     setImmediate(work)
+  }
+
+  /** Takes the place of this process's timers and clock; returns what gives them back. For what takes no clock. */
+  install(): () => void {
+    const names = ['setTimeout', 'clearTimeout', 'performance'] as const
+    const own = names.map((name) => Object.getOwnPropertyDescriptor(globalThis, name) as PropertyDescriptor)
+    const put = (name: (typeof names)[number], value: unknown) =>
+      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
+    put('setTimeout', (work: () => void, ms: number) => {
+      const timer = { at: this.#mono + (ms > MAX_TIMER_MS ? 1 : ms), work, keepAlive: true }
+      this.timers.add(timer)
+      return {
+        unref: () => {
+          timer.keepAlive = false
+        },
+        stop: () => this.timers.delete(timer),
+      }
+    })
+    put('clearTimeout', ({ stop }: { stop: () => void }) => stop())
+    put('performance', { now: () => this.#mono })
+    return () => {
+      for (const [at, name] of names.entries()) Object.defineProperty(globalThis, name, own[at] as PropertyDescriptor)
+    }
   }
 
   /** Lets time pass as it does in a process that has nothing else to do. */
