@@ -1,6 +1,7 @@
 /** An async iterable under its deadlines: the same object to its consumer. */
 
 import { type StepObserver, WatchedObject } from '../../instrumentation/taps/watched-object.ts'
+import { giveUp } from './give-up.ts'
 import { StreamGuard } from './stream-guard.ts'
 import { remember } from './watched-streams.ts'
 
@@ -20,11 +21,7 @@ class GuardedSteps implements StepObserver {
 
   constructor(iterable: object, guard: StreamGuard) {
     this.#guard = guard
-    guard.releases((reason) => {
-      // Streams of the OpenAI and Anthropic SDKs: it ends the request, as a generator that waits for that cannot.
-      const { controller } = iterable as { controller?: unknown }
-      if (controller instanceof AbortController) controller.abort(reason)
-    })
+    guard.releases((reason) => giveUp(iterable, reason))
     guard.releases(() => (this.#iterator as Partial<AsyncIterator<unknown>> | null)?.return?.())
   }
 

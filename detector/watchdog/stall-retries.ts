@@ -2,13 +2,14 @@
 
 import { shown } from '../../instrumentation/shown.ts'
 import { anyActive } from './deadlines.ts'
+import { giveUp } from './give-up.ts'
 import { harmless } from './harmless.ts'
 import { MergedSignal, unlessAborted } from './merged-signal.ts'
 import { observedTime, type StreamClock } from './observed-time.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import { StreamStalledError } from './stall-error.ts'
 import type { RetryResult, StreamBook } from './stream-book.ts'
-import { discard } from './watch-stream.ts'
+import { isStream } from './watch-stream.ts'
 import { guardOfStall, watchedStream } from './watched-streams.ts'
 
 /** What one try is made with; all of it are options of `watchStream` too. */
@@ -115,7 +116,7 @@ class StallRetries {
     const merged = new MergedSignal(signal)
     try {
       const issued = fn({ attempt, signal: merged.signal })
-      const stream = await unlessAborted(issued, signal, discard)
+      const stream = await unlessAborted(issued, signal, (late, reason) => isStream(late) && giveUp(late, reason))
       const outcome = await unlessAborted(this.#outcome(stream, attempt, merged), signal)
       if (outcome instanceof StreamStalledError) throw outcome
       this.#count(attempt, outcome)

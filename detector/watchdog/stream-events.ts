@@ -17,7 +17,7 @@ export interface EventRules {
   /** The wire format of the stream. Without it, and without `classify`, every event and every chunk is content. */
   readonly source?: SourceName | undefined
   /** The class of an event, before the source is asked; undefined leaves it to that. */
-  readonly classify?: ((event: never) => StreamEventClass | null | undefined) | undefined
+  readonly classify?: ((event: never) => unknown) | undefined
   readonly unknown: UnknownPolicy
   readonly pauseDuringTools: boolean
 }

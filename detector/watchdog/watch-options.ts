@@ -20,6 +20,9 @@ export interface WatchHooks {
   readonly warnAt?: number | undefined
 }
 
+/** As the type of a method, whose parameter a caller may know better than we do: the events of a Response are unknown. */
+export type Classify<T> = { of(event: T): StreamEventClass | null | undefined }['of']
+
 export interface WatchOptions<T = unknown> extends StreamDeadlines, WatchHooks {
   /**
    * The wire format of the stream, as raw events or as the text or bytes of them. Without it, and without `classify`, every
@@ -27,7 +30,7 @@ export interface WatchOptions<T = unknown> extends StreamDeadlines, WatchHooks {
    */
   readonly source?: SourceName | undefined
   /** The class of an event of your own; what it leaves undefined is the source's to say. */
-  readonly classify?: ((event: T) => StreamEventClass | null | undefined) | undefined
+  readonly classify?: Classify<T> | undefined
   /** What an event of an unknown type counts as. @default 'neutral' */
   readonly unknown?: UnknownPolicy | undefined
   /**

@@ -3,6 +3,7 @@
 import { shown } from '../../instrumentation/shown.ts'
 import { isReadableStream } from '../../instrumentation/taps/readable-stream-kind.ts'
 import { anyActive } from './deadlines.ts'
+import { giveUp } from './give-up.ts'
 import { guardIterable } from './guarded-iterable.ts'
 import { guardReadable } from './guarded-readable.ts'
 import { guardResponse, streamsEvents } from './guarded-response.ts'
@@ -50,7 +51,7 @@ export function watchStream(stream: unknown, options: WatchOptions<never> = {}):
 
 async function guardPromise(promise: PromiseLike<unknown>, options: ReadyOptions): Promise<unknown> {
   const guard = new StreamGuard(options, false)
-  const response = await guard.response(promise, discard)
+  const response = await guard.response(promise, (late, reason) => isStream(late) && giveUp(late, reason))
   let watched = response
   try {
     if (isStream(response) && anyActive(options.deadlines, STREAM_DEADLINES)) {
@@ -73,16 +74,6 @@ function guardStream(stream: Streamed, options: ReadyOptions, guard: StreamGuard
   return isReadableStream(stream) ? guardReadable(stream, guarded()) : guardIterable(stream, guarded())
 }
 
-/** Gives up a stream that came too late: nobody will read it. */
-export function discard(late: unknown, reason: unknown): unknown {
-  if (!isStream(late)) return undefined
-  const body: unknown = isResponse(late) ? late.body : late
-  if (isReadableStream(body)) return body.cancel(reason)
-  const { controller } = late as { controller?: unknown }
-  if (controller instanceof AbortController) controller.abort(reason)
-  return undefined
-}
-
 function refuseLocked(stream: Streamed): void {
   const body: unknown = isResponse(stream) ? stream.body : stream
   if (isResponse(stream) && stream.bodyUsed) {
@@ -93,7 +84,7 @@ function refuseLocked(stream: Streamed): void {
   }
 }
 
-function isStream(value: unknown): value is Streamed {
+export function isStream(value: unknown): value is Streamed {
   if (typeof value !== 'object' || value === null) return false
   return isResponse(value) || isReadableStream(value) || Symbol.asyncIterator in value
 }

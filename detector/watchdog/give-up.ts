@@ -1,0 +1,15 @@
+/** Gives a stream up that nobody will read any more: its source is cancelled, and the request behind it ended. */
+
+import { isReadableStream } from '../../instrumentation/taps/readable-stream-kind.ts'
+
+/** May throw, or return a promise that rejects. */
+export function giveUp(stream: object, reason: unknown): unknown {
+  const { body = stream } = stream as { body?: unknown }
+  if (isReadableStream(body)) return body.cancel(reason)
+  const { controller, destroy, close } = stream as Record<'controller' | 'destroy' | 'close', unknown>
+  // Of the SDKs of OpenAI and Anthropic. A generator that waits for the request would hear of `return()` only afterwards.
+  if (controller instanceof AbortController) return controller.abort(reason)
+  // Of Node's streams, which emit the error that they are given; of the Claude Agent SDK.
+  const end = destroy ?? close
+  return typeof end === 'function' ? Reflect.apply(end, stream, []) : undefined
+}
