@@ -158,7 +158,10 @@ class StallRetries {
     merged: MergedSignal,
   ): Promise<StreamStalledError | 'content' | 'failed'> {
     const watched = watchedStream(stream)
-    if (watched === undefined) return 'content'
+    if (watched === undefined) {
+      if (!isStream(stream)) merged.leave()
+      return 'content'
+    }
     const { guard } = watched
     this.#source = guard.options.source ?? 'custom'
     guard.attempt = attempt
