@@ -38,7 +38,7 @@ class GuardedSteps implements StepObserver {
 
   returned(call: () => unknown): unknown {
     // A generator would return only after the read that it waits for.
-    if (this.#guard.reading) {
+    if (this.#guard.reading || this.#guard.givenUp) {
       this.#guard.abandoned()
       return Promise.resolve({ done: true, value: undefined })
     }

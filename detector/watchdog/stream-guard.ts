@@ -100,6 +100,11 @@ export class StreamGuard {
     return this.#state.acted || this.#state.terminal
   }
 
+  /** Whether the source was given up: it is not to be asked for anything any more. */
+  get givenUp(): boolean {
+    return this.#last !== null
+  }
+
   get reading(): boolean {
     return this.#reads.size > 0
   }
@@ -148,7 +153,7 @@ export class StreamGuard {
   /** The consumer wants no more, and not to wait for a read that is under way. */
   abandoned(): void {
     this.#end({ step: DONE })
-    this.#settle({ step: DONE })
+    this.#settle(this.#last ?? { step: DONE })
     this.#release(new DOMException('the stream was left', 'AbortError'))
   }
 

@@ -91,10 +91,13 @@ export class WatchedObject {
       wrapped.set(key, { method, wrapper })
       return wrapper
     }
+    const leave = () => observer?.returned(() => Promise.resolve({ done: true, value: undefined }))
     const proxy: object = new Proxy(standIn(target, wrap), {
       get: (_, key) => {
         // Private fields are known by the object itself, so everything runs on that.
         const value: unknown = Reflect.get(target, key, target)
+        // Else nobody would hear that the consumer has left.
+        if (key === 'return' && value === undefined && observer !== null) return leave
         return typeof value !== 'function' || key === 'constructor' ? value : wrap(key, value as Method)
       },
       set: (_, key, value) => Reflect.set(target, key, value, target),
