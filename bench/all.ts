@@ -10,6 +10,7 @@ import { benchScrape } from './scrape.ts'
 import { benchStaleAtOnce } from './stale-at-once.ts'
 import { benchT3 } from './t3.ts'
 import { benchTick } from './tick.ts'
+import { benchWatchdog } from './watchdog.ts'
 
 const figures: Figure[] = []
 // Events first: the others would leave the hot path compiled for more than one clock.
@@ -20,6 +21,7 @@ for (const bench of [
   benchScrape,
   benchStaleAtOnce,
   benchT3,
+  benchWatchdog,
   benchReplay,
   benchDelay,
   benchFalseFlags,

@@ -16,6 +16,7 @@ export function guardIterable<T extends AsyncIterable<unknown>>(iterable: T, gua
 
 /** One iteration, every step of which its guard has. */
 class GuardedSteps implements StepObserver {
+  readonly hearsLeaving = true
   readonly #guard: StreamGuard
   #iterator: object | null = null
 

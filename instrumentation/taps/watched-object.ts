@@ -9,6 +9,8 @@ type Method = (...args: unknown[]) => unknown
 export interface StepObserver {
   /** Whether there is nothing more to see. */
   readonly over: boolean
+  /** Whether it has to hear of a consumer that leaves an iterator which has no `return()`: then that is given one. */
+  readonly hearsLeaving?: boolean
   /** The consumer asks for the next, by `next()` or `throw()`; `call` asks the inner `iterator`. */
   step(call: () => unknown, by: 'next' | 'throw', iterator: object): unknown
   /** The consumer calls `return()`. */
@@ -96,8 +98,7 @@ export class WatchedObject {
       get: (_, key) => {
         // Private fields are known by the object itself, so everything runs on that.
         const value: unknown = Reflect.get(target, key, target)
-        // Else nobody would hear that the consumer has left.
-        if (key === 'return' && value === undefined && observer !== null) return leave
+        if (key === 'return' && value === undefined && observer?.hearsLeaving) return leave
         return typeof value !== 'function' || key === 'constructor' ? value : wrap(key, value as Method)
       },
       set: (_, key, value) => Reflect.set(target, key, value, target),
