@@ -6,10 +6,11 @@ import { isReadableStream } from '../../instrumentation/taps/readable-stream-kin
 export function giveUp(stream: object, reason: unknown): unknown {
   const { body = stream } = stream as { body?: unknown }
   if (isReadableStream(body)) return body.cancel(reason)
-  const { controller, destroy, close } = stream as Record<'controller' | 'destroy' | 'close', unknown>
+  type Methods = 'controller' | 'destroy' | 'close' | 'next' | 'return'
+  const { controller, destroy, close, next, return: leave } = stream as Record<Methods, unknown>
   // Of the SDKs of OpenAI and Anthropic. A generator that waits for the request would hear of `return()` only afterwards.
   if (controller instanceof AbortController) return controller.abort(reason)
   // Of Node's streams, which emit the error that they are given; of the Claude Agent SDK.
-  const end = destroy ?? close
+  const end = destroy ?? close ?? (typeof next === 'function' ? leave : undefined)
   return typeof end === 'function' ? Reflect.apply(end, stream, []) : undefined
 }

@@ -14,6 +14,8 @@ export function guardIterable<T extends AsyncIterable<unknown>>(iterable: T, gua
   return remember(object.proxy as T, { guard, open: () => object.open() })
 }
 
+type Iterator = Partial<AsyncIterator<unknown>>
+
 /** One iteration, every step of which its guard has. */
 class GuardedSteps implements StepObserver {
   readonly hearsLeaving = true
@@ -23,28 +25,29 @@ class GuardedSteps implements StepObserver {
   constructor(iterable: object, guard: StreamGuard) {
     this.#guard = guard
     guard.releases((reason) => giveUp(iterable, reason))
-    guard.releases(() => (this.#iterator as Partial<AsyncIterator<unknown>> | null)?.return?.())
+    // An iterable that is its own iterator has heard of it.
+    guard.releases(() => (this.#iterator === iterable ? undefined : (this.#iterator as Iterator | null)?.return?.()))
   }
 
   get over(): boolean {
     return this.#guard.over
   }
 
-  step(call: () => unknown, by: 'next' | 'throw', iterator: object): unknown {
+  step(call: () => unknown, iterator: object): unknown {
     this.#iterator = iterator
-    if (by === 'next') return this.#guard.step(call)
-    this.#guard.cancelled()
-    return call()
+    return this.#guard.step(call)
+  }
+
+  threw(call: () => unknown, error: unknown): unknown {
+    return this.#left() ? Promise.reject(error) : call()
   }
 
   returned(call: () => unknown): unknown {
-    // A generator would return only after the read that it waits for.
-    if (this.#guard.reading || this.#guard.givenUp) {
-      this.#guard.abandoned()
-      return Promise.resolve({ done: true, value: undefined })
-    }
-    this.#guard.cancelled()
-    return call()
+    return this.#left() ? Promise.resolve({ done: true, value: undefined }) : call()
+  }
+
+  disposed(): boolean {
+    return this.#left()
   }
 
   stopped(): void {
@@ -52,4 +55,12 @@ class GuardedSteps implements StepObserver {
   }
 
   interrupted(): void {}
+
+  /** The consumer leaves. Whether without the source: a generator would hear of it only after the read that it waits for. */
+  #left(): boolean {
+    const waits = this.#guard.reading || this.#guard.givenUp
+    if (waits) this.#guard.abandoned()
+    else this.#guard.cancelled()
+    return waits
+  }
 }

@@ -10,6 +10,7 @@ export function guardReadable<T>(stream: ReadableStream<T>, guard: StreamGuard):
   const reader = stream.getReader()
   const ask = () => reader.read()
   guard.ask = ask
+  guard.maxAhead = MAX_AHEAD
   guard.releases((reason) => reader.cancel(reason))
   const cancel = (reason: unknown) => {
     guard.cancelled()
@@ -21,12 +22,29 @@ export function guardReadable<T>(stream: ReadableStream<T>, guard: StreamGuard):
   return remember(ofSameClass(outer as ReadableStream<T>, stream), { guard, open: () => ask })
 }
 
+/** What has come waits in the stream already. */
+const MAX_AHEAD = 16_384
+
+/** What a stream is read by. */
+const READING = ['getReader', 'cancel', 'tee', 'pipeTo', 'pipeThrough', 'values', Symbol.asyncIterator] as const
+
+function hidden(value: unknown): PropertyDescriptor {
+  return { value, configurable: true, writable: true }
+}
+
 /** A stream of a class of its own, as SDKs have them, keeps that, and what was put on it. */
 function ofSameClass<T>(outer: ReadableStream<T>, inner: ReadableStream<T>): ReadableStream<T> {
   // A polyfill's has nothing of what its methods look for.
   if (!(inner instanceof ReadableStream)) return outer
-  const prototype: unknown = Object.getPrototypeOf(inner)
-  if (prototype !== ReadableStream.prototype) Object.setPrototypeOf(outer, prototype as object)
+  const native = ReadableStream.prototype
+  const prototype = Object.getPrototypeOf(inner) as ReadableStream<T>
+  if (prototype !== native) {
+    Object.setPrototypeOf(outer, prototype)
+    // Its own way to read may look for what the inner alone has.
+    for (const key of READING) {
+      if (key in native && prototype[key] !== native[key]) Object.defineProperty(outer, key, hidden(native[key]))
+    }
+  }
   // Other symbols are the runtime's own.
   for (const key of [...Object.keys(inner), Symbol.asyncIterator]) {
     const own = Object.getOwnPropertyDescriptor(inner, key)

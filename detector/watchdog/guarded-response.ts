@@ -11,10 +11,12 @@ export function streamsEvents({ body, ok, headers }: Response): boolean {
   return isReadableStream(body) && ok && formatOf(headers.get('content-type')) !== null
 }
 
-/** Of a response that streams events. */
+/** Of a response with a body. */
 export function guardResponse(response: Response, guard: StreamGuard): Response {
-  const format = formatOf(response.headers.get('content-type'))
-  guard.format = format === 'unknown' ? null : format
+  if (streamsEvents(response)) {
+    const format = formatOf(response.headers.get('content-type'))
+    guard.text(format === 'unknown' ? null : format)
+  } else guard.plain()
   const body = guardReadable(response.body as ReadableStream<Uint8Array>, guard)
   return remember(responseLike(body, response), watchedStream(body) as WatchedStream)
 }

@@ -15,7 +15,7 @@ export { createRetryBudget, type RetryBudget, type RetryBudgetOptions } from './
 export { SharedStream } from './shared-stream.ts'
 export { type SettingSource, type StallFacts, StreamStalledError } from './stall-error.ts'
 export { type Attempt, type StallRetry, type StallRetryOptions, withStallRetries } from './stall-retries.ts'
-export type { RetryResult, StallPhase, StreamBook } from './stream-book.ts'
+export type { RetryResult, StallPhase, StallPhase as StreamStallPhase, StreamBook } from './stream-book.ts'
 export { StreamControl } from './stream-control.ts'
 export type { UnknownPolicy } from './stream-events.ts'
 export type { StreamEventClass } from './stream-state.ts'

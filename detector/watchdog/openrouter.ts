@@ -13,6 +13,8 @@ export interface StreamTimeoutOptions {
   firstContentMs?: number
   /** Between two pieces of content, once there was one. */
   contentIntervalMs?: number
+  /** Not of these functions: see `withStallRetries`. */
+  maxStallRetries?: number
 }
 
 export interface StreamWatchdogHooks<T> {

@@ -85,7 +85,11 @@ function normalised(maxStallRetries: unknown): number {
 
 /** Throws TypeError with the option's name and value. */
 export function refuseBadRetries({ backoff, budget, onRetry }: StallRetryOptions): void {
-  if (backoff !== undefined && typeof backoff !== 'function' && !(typeof backoff === 'number' && backoff >= 0)) {
+  if (
+    backoff !== undefined &&
+    typeof backoff !== 'function' &&
+    !(typeof backoff === 'number' && backoff >= 0 && backoff < Number.POSITIVE_INFINITY)
+  ) {
     throw new TypeError(`backoff: ${shown(backoff)} is neither ms nor a function that gives them`)
   }
   if (budget !== undefined && typeof (budget as Partial<RetryBudget> | null)?.take !== 'function') {
@@ -176,7 +180,9 @@ class StallRetries {
     const { backoff } = this.#options
     let ms = typeof backoff === 'number' ? backoff : undefined
     harmless(() => {
-      if (typeof backoff === 'function') ms = backoff(retry, error)
+      const given = typeof backoff === 'function' ? backoff(retry, error) : undefined
+      if (typeof given === 'number') ms = given
+      return given
     })
     if (ms !== undefined) return ms > 0 && ms < Number.POSITIVE_INFINITY ? ms : 0
     const doubled = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (retry - 1))

@@ -44,9 +44,12 @@ export class StreamEvents {
   failure: StreamFailedError | null = null
   /** Of text and bytes; without it, the first character tells. */
   format: TextFormat | null = null
+  /** Whether chunks are text or bytes of events though no wire format is given: those of a Response. */
+  isText = false
+  /** Whether what comes is no events. */
+  plain = false
   readonly #rules: EventRules
   readonly #state: StreamState
-  readonly #stopsForTools: boolean
   #texts: JsonEvents | null = null
   /** Choices of a chat completion, and whether each is over. */
   readonly #choices = new Map<unknown, boolean>()
@@ -56,14 +59,14 @@ export class StreamEvents {
   constructor(rules: EventRules, state: StreamState) {
     this.#rules = rules
     this.#state = state
-    this.#stopsForTools = rules.pauseDuringTools && !HOSTED_TOOLS.has(rules.source)
   }
 
   /** Takes what a read gave. Never throws. */
   took(chunk: unknown, now: number): void {
     const { source, classify } = this.#rules
     this.#now = now
-    if (source === undefined && classify === undefined) this.#state.took('content', typeOf(chunk), now)
+    if (this.plain) this.#state.took('neutral', null, now)
+    else if (source === undefined && classify === undefined) this.#state.took('content', typeOf(chunk), now)
     else if (isText(chunk) && !this.#isEvent(chunk)) this.#tookText(chunk)
     else this.#tookEvent(chunk)
   }
@@ -74,11 +77,11 @@ export class StreamEvents {
     this.#texts?.end()
   }
 
-  /** Whether a text is no part of a stream of text, but an event of its own. */
+  /** Whether text or bytes are no part of a stream of text, but an event of their own. */
   #isEvent(chunk: string | ArrayBufferView | ArrayBuffer): boolean {
     const { source } = this.#rules
-    if (typeof chunk !== 'string') return false
-    return source === undefined || (this.#texts === null && !chunk.includes('\n') && isSentinel(source, chunk))
+    if (source === undefined) return !this.isText
+    return typeof chunk === 'string' && this.#texts === null && !chunk.includes('\n') && isSentinel(source, chunk)
   }
 
   #tookText(chunk: string | ArrayBufferView | ArrayBuffer): void {
@@ -90,7 +93,7 @@ export class StreamEvents {
         const { source } = this.#rules
         if (source !== undefined && !line.startsWith(':') && isSentinel(source, line)) this.#tookEvent(line)
       },
-      onNotJson: () => this.#state.took(this.#rules.unknown, null, this.#now),
+      onNotJson: (text) => this.#tookEvent(text),
       onTooLong: () => this.#state.took(this.#rules.unknown, null, this.#now),
     })
     this.#texts.push(chunk)
@@ -110,8 +113,13 @@ export class StreamEvents {
     const type = found?.key ?? typeOf(event)
     if (found !== null) this.#note(event, found)
     is ??= found === null || found.key === null ? this.#unknown(type) : this.#classOf(event, found)
-    if (is === 'content' && this.#state.terminal && this.#choices.size > 0) this.#state.reopen()
+    if (is === 'content' && this.#state.terminal && this.#goesOn) this.#state.reopen()
     this.#state.took(is, type, this.#now)
+  }
+
+  /** Whether what ended was only one choice of several, or failed and may be tried again by the server. */
+  get #goesOn(): boolean {
+    return this.#choices.size > 0 || this.failure !== null
   }
 
   #byCaller(event: unknown): StreamEventClass | undefined {
@@ -163,12 +171,21 @@ export class StreamEvents {
     if (found.class === 'terminal-error') this.failure = failureOf(event)
     // `[DONE]` is said after failures too.
     else if (found.class === 'terminal-ok' && isRaw(event) && found.outcome !== 'aborted') this.failure = null
-    if (!this.#stopsForTools || !isRaw(event) || event.providerExecuted === true) return
-    const opens = found.class === 'tool-start' || found.class === 'wait-start'
-    if (!opens && found.class !== 'tool-end' && found.class !== 'wait-end') return
+    if (!HOSTED_TOOLS.has(this.#rules.source) && isRaw(event) && event.providerExecuted !== true) {
+      this.#noteTools(event, found)
+    }
+  }
+
+  /** Keeps which tools run on this side, and which waits. */
+  #noteTools(event: Raw, found: Classified): void {
+    if (found.class === 'tool-start') this.#state.acted = true
+    else if (found.class === 'turn-start') this.#state.turnStarted(this.#now)
+    if (!this.#rules.pauseDuringTools) return
     for (const id of idsOf(event, found.id)) {
-      if (opens) this.#state.toolOpened(id, this.#now)
-      else this.#state.toolClosed(id, this.#now)
+      if (found.class === 'tool-start') this.#state.toolOpened(id, this.#now)
+      else if (found.class === 'wait-start') this.#state.waitOpened(id, this.#now)
+      else if (found.class === 'tool-end') this.#state.toolClosed(id, this.#now)
+      else if (found.class === 'wait-end') this.#state.waitClosed(id, this.#now)
     }
   }
 

@@ -4,21 +4,19 @@
  */
 
 import type { TextFormat } from '../../instrumentation/taps/json-events.ts'
+import { CHECKED_TURNS, DeadlineTimer } from './deadline-timer.ts'
 import { harmless, isThenable } from './harmless.ts'
 import { type ObservedTime, observedTime } from './observed-time.ts'
 import { type StallFacts, StreamStalledError } from './stall-error.ts'
+import { StallWarnings } from './stall-warnings.ts'
 import { StreamEvents } from './stream-events.ts'
 import { type Due, StreamState } from './stream-state.ts'
 import type { ReadyOptions } from './watch-options.ts'
 import { rememberStall } from './watched-streams.ts'
 
-/** A timer that fires later than this was held up, and what came meanwhile may be unread. */
-const LATE_MS = 50
-/** Turns of the event loop in which what has come is read before a stream is judged. */
-const CHECKED_TURNS = 4
-/** So long after its deadline a stream is judged though it still sends what is no content. */
-const OVERDUE_MS = 1000
-/** Events that are read ahead of the consumer, and held. */
+/** Promises that a source may put before an answer that it has. */
+const READY_PROMISES = 16
+/** Events that are held until a stream shows how it goes. */
 const MAX_HELD = 1024
 
 type Step = IteratorResult<unknown>
@@ -43,27 +41,19 @@ export class StreamGuard {
   readonly #time: ObservedTime
   readonly #state: StreamState
   readonly #events: StreamEvents
+  readonly #timer: DeadlineTimer
   readonly #reads = new Set<Read>()
   readonly #held: Held[] = []
   /** What reads get after the end; null: whatever the source gives. */
   #last: Held | null = null
   /** Asks the source for its next; null while it is not known how. */
   ask: Call | null = null
+  /** Events that are read ahead when the time of the stream runs out under a consumer that does not read. */
+  maxAhead = MAX_HELD
   readonly #releases: ((reason: unknown) => unknown)[] = []
   readonly #leave: (() => void)[] = []
-  #stopTimer: (() => void) | null = null
-  /** Whether the timer stands for what comes next; for nothing, too. */
-  #planned = false
-  /** Observed ms of the last wake of the machine that this stream knows of. */
-  #wokeAt = 0
-  #overdueSince: number | null = null
-  /** Answers that came. */
-  #answers = 0
-  #checking = false
   /** The reading of what had come when the stream's time ran out under a consumer that did not read. */
   #drain: Promise<void> | null = null
-  /** The silence of each deadline that was warned of. */
-  readonly #warned = new Map<string, number>()
 
   /** `responded`: whether there is a stream already. */
   constructor(options: ReadyOptions, responded: boolean) {
@@ -72,7 +62,11 @@ export class StreamGuard {
     this.#time = observedTime(options.clock)
     this.#state = new StreamState(options.deadlines, responded, this.#time.now())
     this.#events = new StreamEvents(options, this.#state)
-    const { watch, signal, control, source = 'custom' } = options
+    const { watch, signal, control, onWarn, source = 'custom' } = options
+    const warn = onWarn === undefined ? null : (due: Due) => onWarn(this.#facts(due))
+    const warnings = new StallWarnings(this.#state, options.warnAt, warn)
+    const expired = (due: Due) => this.#expire(due)
+    this.#timer = new DeadlineTimer(this.#time, this.#state, warnings, options.keepAlive, expired)
     harmless(() => watch?.streamStarted(source))
     if (control !== undefined) this.#leave.push(control.add(this))
     if (signal !== undefined) {
@@ -83,16 +77,22 @@ export class StreamGuard {
         this.#leave.push(() => signal.removeEventListener('abort', aborted))
       }
     }
-    if (!this.over) this.#plan()
+    this.#timer.plan()
   }
 
   get options(): ReadyOptions {
     return this.#options
   }
 
-  /** Of text and bytes; without it, the first character tells. */
-  set format(format: TextFormat | null) {
+  /** What streams is text of events; without a format, its first character tells that. */
+  text(format: TextFormat | null): void {
+    this.#events.isText = true
     this.#events.format = format
+  }
+
+  /** What streams is no events, such as a JSON reply: only signs of life and the whole time count. */
+  plain(): void {
+    this.#events.plain = this.#state.plain = true
   }
 
   /** Whether anything of an answer has come, or all of it. */
@@ -124,11 +124,13 @@ export class StreamGuard {
 
   /** The promise of a response, with its deadline. */
   async response<T>(promise: PromiseLike<T>, discard: (late: T, reason: unknown) => void): Promise<T> {
-    const asked = async (): Promise<Step> => ({ done: false, value: await promise })
+    // Some are asked only when they are awaited: once, then.
+    const once = Promise.resolve(promise)
+    const asked = async (): Promise<Step> => ({ done: false, value: await once })
     try {
       return (await this.#read(asked, (step) => this.#responded(step))).value as T
     } catch (error) {
-      promise.then(
+      once.then(
         (late) => harmless(() => discard(late, error)),
         () => {},
       )
@@ -152,19 +154,20 @@ export class StreamGuard {
 
   /** The consumer wants no more, and not to wait for a read that is under way. */
   abandoned(): void {
+    const wasOver = this.over
     this.#end({ step: DONE })
     this.#settle(this.#last ?? { step: DONE })
-    this.#release(new DOMException('the stream was left', 'AbortError'))
+    if (!wasOver) this.#release(new DOMException('the stream was left', 'AbortError'))
   }
 
   pause(): void {
     this.#state.pause(this.#time.now())
-    this.#replan()
+    this.#timer.replan()
   }
 
   resume(): void {
     this.#state.resume(this.#time.now())
-    this.#replan()
+    this.#timer.replan()
   }
 
   /**
@@ -189,7 +192,7 @@ export class StreamGuard {
   #read(ask: Call, took: (step: Step) => Step = (step) => this.#took(step)): Promise<Step> {
     if (this.#last !== null) return settled(this.#last)
     this.#state.asks(this.#time.now())
-    this.#plan()
+    this.#timer.plan()
     return new Promise((resolve, reject) => {
       const read = { resolve, reject }
       this.#reads.add(read)
@@ -220,27 +223,23 @@ export class StreamGuard {
 
   #responded(step: Step): Step {
     const now = this.#time.now()
-    this.#answers++
+    this.#timer.answered(true)
     this.#state.answered(now)
     this.#state.responds(now)
-    this.#replan()
+    this.#timer.replan()
     return step
   }
 
   /** The source has answered. Deadlines are disarmed before the consumer has it. */
   #took(step: Step): Step {
     const now = this.#time.now()
-    this.#answers++
     const { receivedAnyContent, terminal } = this.#state
     if (step.done === true) return this.#sourceEnded(step, now)
     this.#events.took(step.value, now)
     this.#state.answered(now)
-    if (this.#state.receivedAnyContent !== receivedAnyContent || this.#state.terminal !== terminal) {
-      this.#planned = false
-      this.#overdueSince = null
-    }
+    this.#timer.answered(this.#state.receivedAnyContent !== receivedAnyContent || this.#state.terminal !== terminal)
     // Nobody else would, where no read follows.
-    if (this.reading) this.#plan()
+    if (this.reading) this.#timer.plan()
     return step
   }
 
@@ -255,65 +254,15 @@ export class StreamGuard {
     return step
   }
 
-  #replan(): void {
-    this.#planned = false
-    this.#plan()
-  }
-
-  /** Sets the timer, unless it stands for what comes next: a token sets none. */
-  #plan(): void {
-    if (this.#planned || this.over || this.#checking || this.#drain !== null) return
-    // What was planned while nothing was waited for does not stand for what is, later.
-    this.#planned = this.#state.waiting
-    this.#stopTimer?.()
-    this.#stopTimer = null
-    const now = this.#time.now()
-    const remaining = this.#state.remainingMs(now)
-    if (remaining > 0) this.#overdueSince = null
-    const wait = Math.min(remaining, this.#warnMs(now))
-    if (wait === Number.POSITIVE_INFINITY) return
-    this.#stopTimer = this.#time.later(wait, this.#options.keepAlive, (lateMs) => this.#fired(lateMs))
-    this.#wokeAt = this.#time.wokeAt
-  }
-
-  #fired(lateMs: number): void {
-    this.#planned = false
-    this.#stopTimer = null
-    const now = this.#time.now()
-    if (this.#time.wokeAt > this.#wokeAt) this.#state.slept(this.#time.wokeAt, now)
-    this.#warn(now)
-    const due = this.over ? null : this.#state.expired(now)
-    if (due === null) return this.#plan()
-    if (lateMs >= LATE_MS) {
-      this.#state.grace(Math.min(lateMs, due.timeoutMs), now)
-      if (this.#state.expired(now) === null) return this.#plan()
-    }
-    this.#overdueSince ??= now
-    if (now - this.#overdueSince > OVERDUE_MS) this.#expire(due)
-    else this.#check(CHECKED_TURNS)
-  }
-
-  /** Lets the event loop turn, so that what has come is read; then judges, unless anything was. */
-  #check(turns: number): void {
-    this.#checking = true
-    const answers = this.#answers
-    this.#time.nextTurn(() => {
-      if (this.over) return
-      if (turns > 1 && this.#answers === answers) return this.#check(turns - 1)
-      this.#checking = false
-      const due = this.#answers === answers ? this.#state.expired(this.#time.now()) : null
-      if (due === null) this.#replan()
-      else this.#expire(due)
-    })
-  }
-
   /** What had come before is delivered first; where nobody reads, it is kept. */
   #expire(due: Due): void {
     const ask = this.ask
     if (this.reading || ask === null) return this.#conclude(due)
+    this.#timer.suspended = true
     this.#drain = this.#readWhatCame(ask).then(() => {
       this.#drain = null
-      if (!this.over) this.#conclude(due)
+      // The end of the answer may have been among it.
+      if (!this.over) this.#conclude(this.#state.terminal ? { ...due, phase: 'drain' } : due)
     })
   }
 
@@ -324,7 +273,7 @@ export class StreamGuard {
 
   /** The consumer does not read, and the time of the stream is over: what has come is kept for it. */
   async #readWhatCame(ask: Call): Promise<void> {
-    for (let read = 0; read < MAX_HELD && !this.over; read++) {
+    for (let read = 0; read < this.maxAhead && !this.over; read++) {
       let held: Held | null = null
       const answer = this.#read(ask).then(
         (step) => {
@@ -337,6 +286,8 @@ export class StreamGuard {
           if (this.#last === null) this.#held.push(held)
         },
       )
+      // What is there answers in a few promises.
+      for (let promise = 0; promise < READY_PROMISES && held === null; promise++) await undefined
       for (let turn = 0; turn < CHECKED_TURNS && held === null; turn++) await this.#nextTurn()
       if (held === null) return
       await answer
@@ -381,8 +332,7 @@ export class StreamGuard {
     if (this.over) return
     this.over = true
     this.#last = last
-    this.#stopTimer?.()
-    this.#stopTimer = null
+    this.#timer.stop()
     for (const leave of this.#leave.splice(0)) leave()
   }
 
@@ -401,29 +351,6 @@ export class StreamGuard {
     const { abort } = this.#options
     for (const release of this.#releases.splice(0)) harmless(() => release(reason))
     harmless(() => (typeof abort === 'function' ? abort(reason) : abort?.abort(reason)))
-  }
-
-  #warnMs(now: number): number {
-    const { onWarn, warnAt } = this.#options
-    let least = Number.POSITIVE_INFINITY
-    if (onWarn === undefined) return least
-    for (const { phase, setting, timeoutMs, elapsedMs, since } of this.#state.running(now)) {
-      if (phase === 'drain' || this.#warned.get(setting) === since) continue
-      least = Math.min(least, timeoutMs * warnAt - elapsedMs)
-    }
-    return least
-  }
-
-  #warn(now: number): void {
-    const { onWarn, warnAt } = this.#options
-    if (onWarn === undefined) return
-    for (const due of [...this.#state.running(now)]) {
-      if (this.over) return
-      const { phase, setting, timeoutMs, elapsedMs, since } = due
-      if (phase === 'drain' || this.#warned.get(setting) === since || elapsedMs < timeoutMs * warnAt) continue
-      this.#warned.set(setting, since)
-      harmless(() => onWarn(this.#facts(due)))
-    }
   }
 
   #facts({ phase, setting, timeoutMs, elapsedMs }: Due): StallFacts {

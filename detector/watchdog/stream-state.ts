@@ -26,7 +26,7 @@ export interface Due {
 const MAX_RESTARTS = 3
 /** Graces in a row, without content. */
 const MAX_GRACES = 3
-/** Open tools that are known by id; more of them are as if they were none. */
+/** Open tools, and waits, that are known by id; more of them are as if they were none. */
 const MAX_TOOLS = 1000
 
 export class StreamState {
@@ -36,12 +36,15 @@ export class StreamState {
   deliveredEvents = 0
   lastEventType: string | null = null
   terminal = false
+  /** Whether only signs of life and the whole time count. */
+  plain = false
   readonly #deadlines: ReadyDeadlines
   /** Whether the response is there. */
   #responded: boolean
   #reads = 0
   #pausedAt: number | null = null
   readonly #tools = new Set<string>()
+  readonly #waits = new Set<string>()
   /** Waiting time up to `#since`, from where it runs on unless that is null. */
   #waited = 0
   #since: number | null = null
@@ -105,18 +108,30 @@ export class StreamState {
     this.#run(now)
   }
 
-  /** A tool of the turn's own, or a wait for a person, begins: until it ends the model is not expected to speak. */
+  /** A tool on this side begins: until it ends the model is not expected to speak. */
   toolOpened(id: string, now: number): void {
-    this.acted = true
-    if (this.terminal || this.#tools.size >= MAX_TOOLS) return
-    this.#tools.add(id)
-    this.#run(now)
+    this.#open(this.#tools, id, now)
+  }
+
+  /** A wait for a person begins. The answer may be given beside the stream: content says that it was. */
+  waitOpened(id: string, now: number): void {
+    this.#open(this.#waits, id, now)
+  }
+
+  /** What was open before a turn is over. */
+  turnStarted(now: number): void {
+    if (this.#tools.size + this.#waits.size === 0) return
+    this.#tools.clear()
+    this.#closeWaits(now)
+    this.#restart(now)
   }
 
   toolClosed(id: string, now: number): void {
-    if (!this.#tools.delete(id)) return
-    if (this.#tools.size === 0) this.#restart(now)
-    this.#run(now)
+    this.#close(this.#tools, id, now)
+  }
+
+  waitClosed(id: string, now: number): void {
+    this.#close(this.#waits, id, now)
   }
 
   /** Bytes, or an event of any class. */
@@ -139,14 +154,13 @@ export class StreamState {
       this.terminal = true
       this.#endedAt = this.#aliveAt
       this.#calm()
-      if (this.#tools.size > 0) {
-        this.#tools.clear()
-        this.#run(now)
-      }
+      this.#tools.clear()
+      this.#closeWaits(now)
     } else if (is === 'content') {
       this.receivedAnyContent = this.acted = true
       this.#contentAt = this.#aliveAt
       this.#calm()
+      if (this.#waits.size > 0) this.#closeWaits(now)
     }
   }
 
@@ -190,6 +204,7 @@ export class StreamState {
     const waited = this.#waitedAt(now)
     if (this.#since !== null) {
       if (!this.#responded) yield* due('headers', 'headersMs', set.headersMs, this.#contentAt, waited)
+      else if (this.plain) yield* due('liveness', 'livenessMs', set.livenessMs, this.#aliveAt, waited)
       else if (this.terminal) yield* due('drain', 'drainMs', set.drainMs, this.#endedAt, waited)
       else {
         const since = Math.max(this.#contentAt, this.#partAt)
@@ -200,13 +215,31 @@ export class StreamState {
     }
     // After its end a stream that outlives its time just ends.
     if (this.#pausedAt !== null) return
-    yield* due(this.terminal ? 'drain' : 'total', 'totalMs', set.totalMs, this.#bornAt + this.#pausedMs, now)
+    const phase = this.terminal ? 'drain' : 'total'
+    yield* due(phase, 'totalMs', set.totalMs, this.#bornAt, now - this.#pausedMs)
   }
 
   /** Both silences begin anew. */
   #restart(now: number): void {
     this.#contentAt = this.#aliveAt = this.#waitedAt(now)
     if (this.terminal) this.#endedAt = this.#aliveAt
+  }
+
+  #open(which: Set<string>, id: string, now: number): void {
+    if (this.terminal || which.size >= MAX_TOOLS) return
+    which.add(id)
+    this.#run(now)
+  }
+
+  #close(which: Set<string>, id: string, now: number): void {
+    if (!which.delete(id)) return
+    if (this.#tools.size + this.#waits.size === 0) this.#restart(now)
+    this.#run(now)
+  }
+
+  #closeWaits(now: number): void {
+    this.#waits.clear()
+    this.#run(now)
   }
 
   #calm(): void {
@@ -221,7 +254,7 @@ export class StreamState {
   /** Lets the waiting time run, or stand. */
   #run(now: number): void {
     this.#waited = this.#waitedAt(now)
-    this.#since = this.#reads > 0 && this.#pausedAt === null && this.#tools.size === 0 ? now : null
+    this.#since = this.#reads > 0 && this.#pausedAt === null && this.#tools.size + this.#waits.size === 0 ? now : null
   }
 }
 

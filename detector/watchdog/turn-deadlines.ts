@@ -4,6 +4,7 @@
 
 import { MergedSignal } from './merged-signal.ts'
 import { SharedStream } from './shared-stream.ts'
+import { StreamStalledError } from './stall-error.ts'
 import { type Attempt, refuseBadRetries, type StallRetryOptions, withStallRetries } from './stall-retries.ts'
 import { StreamControl } from './stream-control.ts'
 import { readyOptions, type WatchOptions } from './watch-options.ts'
@@ -62,7 +63,7 @@ export class TurnContext implements Disposable {
   watch<S extends Streamed>(stream: S): S
   watch<S>(stream: PromiseLike<S>): Promise<S>
   watch(stream: never): unknown {
-    return this.#watch(stream, { signal: this.signal, attempt: 1 }, (reason) => this.#merged.abort(reason))
+    return this.#watch(stream, { signal: this.signal, attempt: 1 }, (reason) => this.#stalled(reason))
   }
 
   /**
@@ -73,7 +74,7 @@ export class TurnContext implements Disposable {
     const tried = (attempt: Attempt) => this.#watch(Promise.resolve(fn(attempt)) as never, attempt, undefined)
     try {
       const stream = (await withStallRetries(tried, { ...this.#options, signal: this.signal })) as S
-      watchedStream(stream)?.guard.releases((reason) => this.#merged.abort(reason))
+      watchedStream(stream)?.guard.releases((reason) => this.#stalled(reason))
       return stream
     } catch (error) {
       this.#merged.abort(error)
@@ -106,6 +107,11 @@ export class TurnContext implements Disposable {
 
   [Symbol.dispose](): void {
     this.end()
+  }
+
+  /** A stream that was left, or did not close after its end, is no reason to stop the turn. */
+  #stalled(reason: unknown): void {
+    if (reason instanceof StreamStalledError) this.#merged.abort(reason)
   }
 
   #watch(stream: never, attempt: Attempt, abort: ((reason: unknown) => void) | undefined): unknown {

@@ -46,8 +46,9 @@ export interface WatchOptions<T = unknown> extends StreamDeadlines, WatchHooks {
   /** The caller's own: once it is aborted, reads end at once with its reason, and the source is cancelled. */
   readonly signal?: AbortSignal | null | undefined
   /**
-   * What ends the request behind the stream: told the error of a stall, or the reason of the caller's abort. Streams of the
-   * OpenAI and Anthropic SDKs, and Responses, need none.
+   * What ends the request behind the stream: told the error of a stall, the reason of the caller's abort, or an AbortError
+   * where the stream does not close after its end or is left in a read. Streams of the OpenAI and Anthropic SDKs, and
+   * Responses, need none.
    */
   readonly abort?: AbortController | ((reason: unknown) => void) | undefined
   /** Pauses and resumes the deadlines. */
@@ -94,10 +95,10 @@ export function readyOptions<T>(options: WatchOptions<T>): ReadyOptions {
   for (const name of ['pauseDuringTools', 'throwFailures', 'keepAlive'] as const) {
     refuse(name, options[name], (value) => typeof value === 'boolean', 'true or false')
   }
-  refuse('sources', options.sources, (value) => typeof value === 'object', 'an object')
+  refuse('sources', options.sources, (value) => typeof value === 'object' && value !== null, 'an object')
   refuse('signal', signal, (value) => value === null || has('addEventListener')(value), 'an AbortSignal')
   refuse('abort', abort, (value) => isFunction(value) || has('abort')(value), 'an AbortController or a function')
-  refuse('control', control, has('add'), 'a StreamControl')
+  refuse('control', control, has('whilePaused'), 'a StreamControl')
   refuse('watch', watch, has('streamStarted'), 'a Turnwatch')
   refuse('clock', options.clock, has('later'), 'a clock with monoMs, later and nextTurn')
   return {

@@ -7,6 +7,7 @@ import { giveUp } from './give-up.ts'
 import { guardIterable } from './guarded-iterable.ts'
 import { guardReadable } from './guarded-readable.ts'
 import { guardResponse, streamsEvents } from './guarded-response.ts'
+import { isThenable } from './harmless.ts'
 import { StreamGuard } from './stream-guard.ts'
 import { type ReadyOptions, readyOptions, STREAM_DEADLINES, type WatchOptions } from './watch-options.ts'
 
@@ -19,7 +20,7 @@ export type EventOf<S> = S extends AsyncIterable<infer E> ? E : S extends Readab
 /**
  * Watches a stream of a model: an AsyncIterable (such as a `Stream` of the OpenAI or Anthropic SDK, `fullStream` of the AI
  * SDK, any generator), a ReadableStream, a Response whose body streams server-sent events or NDJSON, or a promise of one
- * of these. Use what it returns in place of what it was given: the same kind of thing, with the same events in the same
+ * of these. Of a response that streams no events, such as a JSON reply, only `livenessMs` and `totalMs` are judged. Use what it returns in place of what it was given: the same kind of thing, with the same events in the same
  * order, one read of the inner for one of the outer, and all other fields and methods working. Where no deadline is set, it
  * is the very same object.
  *
@@ -31,19 +32,26 @@ export type EventOf<S> = S extends AsyncIterable<infer E> ? E : S extends Readab
  * loop and a sleeping machine are no stalls, and what has come is read before a stream is judged. So a stall is seen some
  * ms after its deadline, later where the process was held up.
  *
+ * Judged is what is read from it: by iteration, or by a reader. What an object gives beside that passes unseen, such as the
+ * `data` events of a Node stream, or `finalMessage()` of the Anthropic SDK; there, watch the `fetch` below.
+ *
  * What is watched is to be read to its end, or cancelled, as any stream is: until then it holds on to `signal` and `control`.
  *
  * Throws TypeError or RangeError for bad options, for a stream that is locked, and for what is no stream.
  */
 export function watchStream<S extends Streamed>(stream: S, options?: WatchOptions<EventOf<S>>): S
 export function watchStream<S>(stream: PromiseLike<S>, options?: WatchOptions<EventOf<S>>): Promise<S>
+export function watchStream<S extends Streamed>(
+  stream: S | PromiseLike<S>,
+  options?: WatchOptions<EventOf<S>>,
+): S | Promise<S>
 export function watchStream(stream: unknown, options: WatchOptions<never> = {}): unknown {
   const ready = readyOptions(options)
   if (isStream(stream)) {
     refuseLocked(stream)
     return anyActive(ready.deadlines, STREAM_DEADLINES) ? guardStream(stream, ready, null) : stream
   }
-  if (!isPromise(stream)) {
+  if (!isThenable(stream)) {
     throw new TypeError(`stream: ${shown(stream)} is no AsyncIterable, ReadableStream, Response, or promise of one`)
   }
   return anyActive(ready.deadlines) ? guardPromise(stream, ready) : stream
@@ -69,7 +77,8 @@ async function guardPromise(promise: PromiseLike<unknown>, options: ReadyOptions
 function guardStream(stream: Streamed, options: ReadyOptions, guard: StreamGuard | null): Streamed {
   const guarded = () => guard ?? new StreamGuard(options, true)
   if (isResponse(stream)) {
-    return streamsEvents(stream) ? guardResponse(stream, guarded()) : stream
+    const isJudged = streamsEvents(stream) || anyActive(options.deadlines, ['livenessMs', 'totalMs'])
+    return isJudged && isReadableStream(stream.body) ? guardResponse(stream, guarded()) : stream
   }
   return isReadableStream(stream) ? guardReadable(stream, guarded()) : guardIterable(stream, guarded())
 }
@@ -91,8 +100,4 @@ export function isStream(value: unknown): value is Streamed {
 
 function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'body' in value && 'ok' in value
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

@@ -58,15 +58,25 @@ class TapSteps implements StepObserver {
     this.#tap.cancelled()
   }
 
+  disposed(): boolean {
+    this.#tap.cancelled()
+    return false
+  }
+
   interrupted(): void {
     this.#tap.interrupted()
   }
 
-  /**
-   * Asks the inner iterator for its next, by `next()` or `throw()`. The consumer gets what that gives: the same result or
-   * the same error.
-   */
-  step(call: () => unknown, by: 'next' | 'throw'): unknown {
+  step(call: () => unknown): unknown {
+    return this.#ask(call, 'next')
+  }
+
+  threw(call: () => unknown): unknown {
+    return this.#ask(call, 'throw')
+  }
+
+  /** Asks the inner iterator. The consumer gets what that gives: the same result or the same error. */
+  #ask(call: () => unknown, by: 'next' | 'throw'): unknown {
     this.#tap.asks()
     this.#pending++
     const rejected = (error: unknown): never => {

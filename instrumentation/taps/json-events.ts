@@ -9,8 +9,8 @@ export interface JsonEventsListener {
   readonly onEvent: (raw: unknown) => void
   /** What is no JSON by design: `[DONE]`, and comments with their colon. */
   readonly onSentinel: (text: string) => void
-  /** A line, or the data of an event, that should be JSON and is not. */
-  readonly onNotJson: () => void
+  /** A line, or the data of an event, that should be JSON and is not; without its text where it is neither. */
+  readonly onNotJson: (text?: string) => void
   /** A line or event of more than 64 MiB was passed over. */
   readonly onTooLong: () => void
 }
@@ -102,7 +102,7 @@ export class JsonEvents {
       raw = JSON.parse(text)
     } catch {
       this.#isWhole = !this.#isOver
-      return this.#listener.onNotJson()
+      return this.#listener.onNotJson(text)
     }
     this.#listener.onEvent(raw)
   }

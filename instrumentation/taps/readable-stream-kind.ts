@@ -13,8 +13,10 @@ export function isReadableStream(value: unknown): value is ReadableStream {
 /** Whether a stream is one of bytes: only these have readers with memory of their own. */
 export function isByteStream(stream: ReadableStream): boolean {
   try {
-    stream.getReader({ mode: 'byob' }).releaseLock()
-    return true
+    const reader: unknown = stream.getReader({ mode: 'byob' })
+    ;(reader as ReadableStreamBYOBReader).releaseLock()
+    // What is made by hand may not care for the mode.
+    return reader instanceof ReadableStreamBYOBReader
   } catch {
     return false
   }

@@ -11,12 +11,16 @@ export interface StepObserver {
   readonly over: boolean
   /** Whether it has to hear of a consumer that leaves an iterator which has no `return()`: then that is given one. */
   readonly hearsLeaving?: boolean
-  /** The consumer asks for the next, by `next()` or `throw()`; `call` asks the inner `iterator`. */
-  step(call: () => unknown, by: 'next' | 'throw', iterator: object): unknown
+  /** The consumer asks for the next; `call` asks the inner `iterator`. */
+  step(call: () => unknown, iterator: object): unknown
+  /** The consumer calls `throw(error)`. */
+  threw(call: () => unknown, error: unknown): unknown
   /** The consumer calls `return()`. */
   returned(call: () => unknown): unknown
   /** The consumer calls what stops the whole object, such as `abort()`. */
   stopped(): void
+  /** The consumer disposes of the object. Returns whether it has not to wait for what the object does about it. */
+  disposed(): boolean
   /** The consumer asks it to stop, and goes on reading. */
   interrupted(): void
 }
@@ -84,7 +88,7 @@ export class WatchedObject {
       if (known?.method === method) return known.wrapper
       const apply = (self: unknown, args: unknown[]): unknown => {
         if (self !== proxy) return Reflect.apply(method, self, args)
-        const result = this.#call(key, () => Reflect.apply(method, target, args), target, observer)
+        const result = this.#call(key, args, () => Reflect.apply(method, target, args), target, observer)
         return result === target ? proxy : result
       }
       const wrapper = DISPOSALS.has(key)
@@ -107,7 +111,13 @@ export class WatchedObject {
     return proxy
   }
 
-  #call(key: PropertyKey, call: () => unknown, target: object, observer: StepObserver | null): unknown {
+  #call(
+    key: PropertyKey,
+    args: unknown[],
+    call: () => unknown,
+    target: object,
+    observer: StepObserver | null,
+  ): unknown {
     switch (key) {
       case Symbol.asyncIterator: {
         const ahead = this.#ahead
@@ -117,12 +127,19 @@ export class WatchedObject {
         return given === target ? given : this.#iterator(given, observer)
       }
       case 'next':
+        return observer === null ? call() : observer.step(call, target)
       case 'throw':
-        return observer === null ? call() : observer.step(call, key, target)
+        return observer === null ? call() : observer.threw(call, args[0])
       case 'return':
         return observer === null ? call() : observer.returned(call)
       case Symbol.asyncDispose:
-      case Symbol.dispose:
+      case Symbol.dispose: {
+        // All of them are told.
+        const over = [...this.#observers].filter((one) => one.disposed()).length > 0
+        if (!over) return call()
+        Promise.resolve(call()).catch(() => {})
+        return key === Symbol.asyncDispose ? Promise.resolve() : undefined
+      }
       case 'abort':
       case 'cancel':
       case 'close':

@@ -94,11 +94,3 @@ const responseOf = (body: ReadableStream) => new Response(body, { headers: { 'co
 
 /** Lines with the same ms between them. */
 export const every = (ms: number, events: readonly unknown[]): Line[] => events.map((event) => [ms, event])
-
-/** What rejects without anybody who handles it, until it is asked. */
-export function rejections(): { readonly found: unknown[]; stop(): void } {
-  const found: unknown[] = []
-  const note = (reason: unknown) => found.push(reason)
-  process.on('unhandledRejection', note)
-  return { found, stop: () => process.off('unhandledRejection', note) }
-}

@@ -91,8 +91,9 @@ describe('a watched Response', () => {
     ['a page', new Response('<p>', { headers: { 'content-type': 'text/html' } })],
   ])('is itself where it streams no events: %s', async (_, response) => {
     const clock = new VirtualClock()
-    expect(watchStream(response, { ...never, clock })).toBe(response)
-    const promised = watchStream(Promise.resolve(response), { ...never, headersMs: 50, clock })
+    const silences = { firstContentMs: 50, contentIntervalMs: 50, drainMs: 50, source, clock } as const
+    expect(watchStream(response, silences)).toBe(response)
+    const promised = watchStream(Promise.resolve(response), { ...silences, headersMs: 50 })
     expect(await promised).toBe(response)
     expect(response.bodyUsed || response.body?.locked).toBeFalsy()
     expect(clock.timers.size).toBe(0)
