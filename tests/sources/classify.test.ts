@@ -2,105 +2,17 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { classify, SOURCE_NAMES } from '../../instrumentation/sources/index.ts'
+import { samplesOf } from './reference-events.ts'
 
-type Condition = { path: string } & Record<string, unknown>
-/** How a key is told where events have no type: by a field, or by the text of a line that is no JSON. */
-type Match = { raw: string } | { rawPrefix: string } | { otherwise: true } | Condition
-interface EventType {
-  class: string
-  match?: Match
-  rules?: { when: Condition; class: string }[]
-}
-const reference: Record<string, { keys: string[]; events: Record<string, EventType> }> = JSON.parse(
-  readFileSync(new URL('../data/event-classes.json', import.meta.url), 'utf8'),
-)
 const SOURCES = SOURCE_NAMES.filter((name) => name !== 't3-native')
 
-/** Sets a value at a path with dots, `[]` = one element. */
-function put(raw: Record<string, unknown>, path: string, value: unknown): void {
-  const [step = '', ...rest] = path.split('.')
-  const name = step.replace('[]', '')
-  if (rest.length === 0) {
-    raw[name] = value
-    return
-  }
-  raw[name] ??= step.endsWith('[]') ? [{}] : {}
-  const inside = step.endsWith('[]') ? (raw[name] as unknown[])[0] : raw[name]
-  put(inside as Record<string, unknown>, rest.join('.'), value)
-}
-
-/** Templates that spell a key of two or more parts only for keys that begin so. */
-const OWN: Record<string, string> = {
-  stream_event: '{event.type}',
-  control_request: '{request.subtype}',
-  control_response: '{response.subtype}',
-  content_block_start: '{content_block.type}',
-  content_block_delta: '{delta.type}',
-  'content.delta': '{payload.streamKind}',
-}
-
-function spells(template: string, parts: string[]): boolean {
-  if (parts.length === 1) return true
-  if (parts.includes('content_block_start') && template.includes('delta')) return false
-  const own = OWN[parts[0] ?? '']
-  return own === undefined ? Object.values(OWN).every((other) => !template.includes(other)) : template.includes(own)
-}
-
-/** An event of the type that a key names, by the first template that can spell it. */
-function eventOf(
-  templates: string[],
-  key: string,
-  events: Record<string, EventType>,
-): Record<string, unknown> | string {
-  const match = events[key]?.match
-  if (match !== undefined) return matching(match)
-  for (const template of templates) {
-    const paths = [...template.matchAll(/\{([^}]+)\}/g)].map((found) => found[1] as string)
-    const parts = paths.length === 1 ? [key] : key.split(template.includes(':') ? ':' : '/')
-    if (paths.length !== parts.length || !spells(template, parts)) continue
-    const raw: Record<string, unknown> = {}
-    for (const [i, path] of paths.entries()) put(raw, path, parts[i])
-    return raw
-  }
-  throw new Error(`no template spells ${key}`)
-}
-
-function matching(match: Match): Record<string, unknown> | string {
-  if ('raw' in match) return String(match.raw)
-  if ('rawPrefix' in match) return `${match.rawPrefix} processing`
-  const raw: Record<string, unknown> = {}
-  if (!('otherwise' in match)) put(raw, match.path, satisfying(match as Condition)[0])
-  return raw
-}
-
-/** Values that a condition holds for. */
-function satisfying(when: Condition): unknown[] {
-  if ('equals' in when) return [when.equals]
-  if ('in' in when) return when.in as unknown[]
-  if ('anyIn' in when) return when.anyIn as unknown[]
-  if ('nonEmpty' in when) return ['x', ['x']]
-  if ('exists' in when) return ['x', 0]
-  if ('gt' in when) return [(when.gt as number) + 1]
-  return [String(when.matches).replace('^', '').concat('... 1/5')]
-}
-
 describe.each(SOURCES)('%s', (name) => {
-  const { keys, events } = reference[name] as (typeof reference)[string]
-
-  it.each(Object.entries(events))('classifies %s as the reference does', (key, type) => {
-    expect(classify(name, eventOf(keys, key, events))).toMatchObject({ key, class: type.class })
-  })
-
-  const rules = Object.entries(events).flatMap(([key, type]) =>
-    (type.rules ?? []).flatMap((rule) =>
-      satisfying(rule.when).map((value) => [key, rule.when.path, value, rule] as const),
-    ),
+  it.each(samplesOf(name).map((sample) => [sample.name, sample] as const))(
+    'classifies %s as the reference does',
+    (_, { event, key, class: of }) => {
+      expect(classify(name, event)).toMatchObject({ key, class: of })
+    },
   )
-  it.runIf(rules.length > 0).each(rules)('%s with %s = %j follows its rule', (key, path, value, rule) => {
-    const raw = eventOf(keys, key, events) as Record<string, unknown>
-    put(raw, path, value)
-    expect(classify(name, raw)).toMatchObject({ key, class: rule.class })
-  })
 
   it('calls a type it does not know neutral, with a null key', () => {
     const unknown = { type: 'never.heard', method: 'never/heard', session_id: 's' }

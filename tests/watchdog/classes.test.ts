@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamEventClass } from '../../detector/watchdog/index.ts'
 import { SOURCE_NAMES, type SourceName } from '../../instrumentation/sources/index.ts'
+import { reference, type Sample, samplesOf } from '../sources/reference-events.ts'
 import { classesSeen, classSeen, type Seen } from './class-seen.ts'
-import { reference, type Sample, samplesOf } from './reference-events.ts'
 
 const WIRES = SOURCE_NAMES.filter((name) => name in reference)
 

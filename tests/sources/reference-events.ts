@@ -17,6 +17,8 @@ interface EventType {
 
 export interface Sample {
   readonly name: string
+  /** Its key in the table. */
+  readonly key: string
   readonly event: Record<string, unknown> | string
   /** Of the type, or of the rule that the event follows. */
   readonly class: string
@@ -35,13 +37,13 @@ export const reference: Record<string, Wire> = JSON.parse(
 export function samplesOf(source: string): Sample[] {
   const wire = reference[source] as Wire
   return Object.entries(wire.events).flatMap(([key, type]) => [
-    { name: key, event: eventOf(wire, key), class: type.class, type },
+    { name: key, key, event: eventOf(wire, key), class: type.class, type },
     ...(type.rules ?? []).flatMap((rule) => {
       const { path } = rule.when
       return satisfying(rule.when).map((value) => {
         const event = eventOf(wire, key) as Record<string, unknown>
         put(event, path, value)
-        return { name: `${key}, ${path} = ${JSON.stringify(value)}`, event, class: rule.class, type }
+        return { name: `${key}, ${path} = ${JSON.stringify(value)}`, key, event, class: rule.class, type }
       })
     }),
   ])
