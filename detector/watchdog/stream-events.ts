@@ -51,6 +51,8 @@ export class StreamEvents {
   readonly #rules: EventRules
   readonly #state: StreamState
   #texts: JsonEvents | null = null
+  /** Of a text that is neither of lines nor of events: each chunk is one. */
+  #prose: InstanceType<typeof TextDecoder> | null = null
   /** Choices of a chat completion, and whether each is over. */
   readonly #choices = new Map<unknown, boolean>()
   /** Observed ms of what is read now. */
@@ -93,10 +95,16 @@ export class StreamEvents {
         const { source } = this.#rules
         if (source !== undefined && !line.startsWith(':') && isSentinel(source, line)) this.#tookEvent(line)
       },
-      onNotJson: (text) => this.#tookEvent(text),
+      onNotJson: (text) => {
+        if (text === undefined) this.#prose = new TextDecoder()
+        else this.#tookEvent(text)
+      },
       onTooLong: () => this.#state.took(this.#rules.unknown, null, this.#now),
     })
-    this.#texts.push(chunk)
+    if (this.#prose === null) this.#texts.push(chunk)
+    if (this.#prose !== null) {
+      this.#tookEvent(typeof chunk === 'string' ? chunk : this.#prose.decode(chunk, { stream: true }))
+    }
     // A long event comes in many chunks, and is not silence.
     if (this.#texts.pending && this.#state.deliveredEvents === deliveredEvents) this.#state.partly(this.#now)
   }
