@@ -103,7 +103,7 @@ export class StreamEvents {
     })
     if (this.#prose === null) this.#texts.push(chunk)
     if (this.#prose !== null) {
-      this.#tookEvent(typeof chunk === 'string' ? chunk : this.#prose.decode(chunk, { stream: true }))
+      this.#tookEvent(typeof chunk === 'string' ? chunk : this.#prose.decode(chunk as Uint8Array, { stream: true }))
     }
     // A long event comes in many chunks, and is not silence.
     if (this.#texts.pending && this.#state.deliveredEvents === deliveredEvents) this.#state.partly(this.#now)
