@@ -9,8 +9,15 @@ export function giveUp(stream: object, reason: unknown): unknown {
   type Methods = 'controller' | 'destroy' | 'close' | 'next' | 'return'
   const { controller, destroy, close, next, return: leave } = stream as Record<Methods, unknown>
   // Of the SDKs of OpenAI and Anthropic. A generator that waits for the request would hear of `return()` only afterwards.
-  if (controller instanceof AbortController) return controller.abort(reason)
+  if (isAbortController(controller)) return controller.abort(reason)
   // Of Node's streams, which emit the error that they are given; of the Claude Agent SDK.
   const end = destroy ?? close ?? (typeof next === 'function' ? leave : undefined)
   return typeof end === 'function' ? Reflect.apply(end, stream, []) : undefined
+}
+
+/** Of any realm: test environments have one of their own. */
+function isAbortController(value: unknown): value is AbortController {
+  if (typeof value !== 'object' || value === null) return false
+  const { abort, signal } = value as Partial<AbortController>
+  return typeof abort === 'function' && typeof signal === 'object'
 }

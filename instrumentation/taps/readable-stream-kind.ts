@@ -13,10 +13,10 @@ export function isReadableStream(value: unknown): value is ReadableStream {
 /** Whether a stream is one of bytes: only these have readers with memory of their own. */
 export function isByteStream(stream: ReadableStream): boolean {
   try {
-    const reader: unknown = stream.getReader({ mode: 'byob' })
-    ;(reader as ReadableStreamBYOBReader).releaseLock()
-    // What is made by hand may not care for the mode.
-    return reader instanceof ReadableStreamBYOBReader
+    const reader = stream.getReader({ mode: 'byob' })
+    reader.releaseLock()
+    // What is made by hand may not care for the mode; of another realm it has another class.
+    return Object.prototype.toString.call(reader) === '[object ReadableStreamBYOBReader]'
   } catch {
     return false
   }
