@@ -48,7 +48,7 @@ export interface WatchOptions<T = unknown> extends StreamDeadlines, WatchHooks {
   /**
    * What ends the request behind the stream: told the error of a stall, the reason of the caller's abort, or an AbortError
    * where the stream does not close after its end or is left in a read. Streams of the OpenAI and Anthropic SDKs, and
-   * Responses, need none.
+   * Responses, need none once they are there; of a promise only this ends the request, or a signal that follows the stall.
    */
   readonly abort?: AbortController | ((reason: unknown) => void) | undefined
   /** Pauses and resumes the deadlines. */

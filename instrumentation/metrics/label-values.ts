@@ -50,7 +50,8 @@ export const OPEN_LABELS: Readonly<Record<string, string>> = {
   parent: 'id of the thread that started it; empty without one',
   provider: `at most ${MAX_PAIRS} pairs with \`model\`; further ones are \`other\``,
   model: 'empty where the wire names none',
-  source: 'name of a source; of watched streams at most 100, further ones are `other`',
+  source:
+    'name of a source; of watched streams at most 100, further ones are `other`, and `custom` where none was given',
   type: 'type of an event, at most 100 with `source`; further ones are `other`',
   channel: 'configured name of a channel',
   version: 'of turnwatch',

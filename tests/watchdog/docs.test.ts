@@ -279,13 +279,18 @@ describe.skipIf(!(await installPackages('tests/wires')))('a `fetch` of its own',
       apiKey: 'key',
       baseURL: provider.url,
       maxRetries: 0,
-      fetch: (url: string, init: RequestInit) =>
-        watchStream(fetch(url, init), { source: 'anthropic-messages', headersMs: 500, firstContentMs: 500 }),
+      fetch: (url: string, init: RequestInit) => {
+        const abort = new AbortController()
+        const signal = init.signal ? AbortSignal.any([init.signal, abort.signal]) : abort.signal
+        const deadlines = { source: 'anthropic-messages', headersMs: 500, firstContentMs: 500, abort } as const
+        return watchStream(fetch(url, { ...init, signal }), deadlines)
+      },
     })
     const error = await client.messages.create({ ...request, stream: true }).catch((thrown: unknown) => thrown)
     expect((error as Error).constructor.name).toBe('APIConnectionError')
     expect((error as Error).cause).toBeInstanceOf(StreamStalledError)
     expect((error as Error).cause).toMatchObject({ phase: 'headers' })
+    expect(await provider.ended(1)).toBe('left')
     const stream = await client.messages.create({ ...request, stream: true })
     expect(await errorOf(stream)).toMatchObject({ name: 'StreamStalledError', phase: 'first_content' })
   })

@@ -1,5 +1,6 @@
 /** Responses that stream no events: only their signs of life and their whole time are judged, and they stay as they were. */
 
+import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { StreamStalledError, watchStream } from '../../detector/watchdog/index.ts'
 import { type Line, pushed } from './scripted.ts'
@@ -99,4 +100,14 @@ describe.each(REPLIES)('%s', (_, status, type, bytes) => {
     await clock.advance(100)
     expect([read.value, clock.timers.size]).toEqual([bytes, 0])
   })
+})
+
+it('a response whose body is no web stream, as those of node-fetch 2, comes back as it is; its body can be watched', async () => {
+  const clock = new VirtualClock()
+  const body = Readable.from([`data: ${JSON.stringify({ type: 'response.created' })}\n\n`])
+  const response = { ok: true, headers: new Headers({ 'content-type': 'text/event-stream' }), body, bodyUsed: false }
+  expect(watchStream(response as never, { source, clock, totalMs: 100 })).toBe(response)
+  const watched = watchStream(body as AsyncIterable<unknown>, { source, clock, totalMs: 100 })
+  expect(watched).toBeInstanceOf(Readable)
+  expect(watched).not.toBe(body)
 })

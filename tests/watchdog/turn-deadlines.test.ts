@@ -302,6 +302,30 @@ describe('the turns of a loop', () => {
     expect(texts).toEqual(['let me look', 'found it'])
   })
 
+  it('may fail one by one: what the server says of the second is thrown in that', async () => {
+    const { ask, requests } = await provider(
+      [say('let me look')],
+      [send('response.failed', { response: { id: 'r', error: { code: 'server_error', message: 'boom' } } }), close],
+    )
+    const turns = turnDeadlines(deadlines)
+    const [first, second] = [turns.next(), turns.next()]
+    expect(await textOf(await first.call(ask))).toEqual({ text: 'let me look', error: undefined })
+    const { error } = await textOf(await second.call(ask))
+    expect(error).toBeInstanceOf(StreamFailedError)
+    expect(error).toMatchObject({ code: 'server_error', retryable: true })
+    expect([first.signal.aborted, requests.length]).toEqual([false, 2])
+  })
+
+  it('may report an error in the second and complete it all the same', async () => {
+    const { ask } = await provider(
+      [say('let me look')],
+      [send('error', { code: 'server_error', message: 'a hiccup' }), say('found it')],
+    )
+    const turns = turnDeadlines(deadlines)
+    const texts = [await textOf(await turns.next().call(ask)), await textOf(await turns.next().call(ask))]
+    expect(texts).toEqual(['let me look', 'found it'].map((text) => ({ text, error: undefined })))
+  })
+
   it('may each have a signal of their own in place of that of all', async () => {
     const { ask } = await provider([say('all is well')])
     const turns = turnDeadlines({ ...deadlines, signal: AbortSignal.abort(new Error('over')) })
