@@ -31,7 +31,8 @@ interface Known {
  * A model that was never seen stays so.
  */
 export function measuredDeadlines(known: Known, provider: string, model: string | null): MeasuredDeadlines {
-  const key = keyOf(known.keys, provider, model)
+  // Not `indexOf`: that would make a row, and with it series. One that shares the row of the rest has its defaults.
+  const key = known.keys.find(provider, model)
   const first = staleAfter('first-token')
   const [midStream, afterTool] = [staleAfter('mid-stream'), staleAfter('after-tool')]
   const interval = afterTool.ms > midStream.ms ? afterTool : midStream
@@ -42,20 +43,8 @@ export function measuredDeadlines(known: Known, provider: string, model: string 
   }
 
   function staleAfter(phase: Phase): { ms: number; source: ThresholdSource } {
-    if (key === null) return { ms: CONFIRM * defaultMs(known.options, model, false, phase), source: 'default' }
+    if (key === undefined) return { ms: CONFIRM * defaultMs(known.options, model, false, phase), source: 'default' }
     const row = known.learning.rowOf(key, known.keys.at(key), PHASES.indexOf(phase))
     return { ms: CONFIRM * row.thresholdMs, source: row.thresholdSource }
   }
-}
-
-/**
- * Null where the model has no row of its own. Not by `ModelKeys.indexOf`, which would make one, and with it series; so
- * one that shares the row of the rest, past the pairs that are kept apart, has its defaults.
- */
-function keyOf(keys: ModelKeys, provider: string, model: string | null): number | null {
-  for (let key = 0; key < keys.size; key++) {
-    const known = keys.at(key)
-    if (known.provider === provider && (known.model ?? '') === (model ?? '')) return key
-  }
-  return null
 }

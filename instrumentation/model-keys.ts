@@ -27,18 +27,26 @@ export class ModelKeys {
     return this.#keys[index] as ModelKey
   }
 
+  /** The row that a pair has of its own; undefined where it has none. */
+  find(provider: string, model: string | null): number | undefined {
+    return this.#indexes.get(pairOf(provider, model))
+  }
+
   /** The row of a pair, made when it is new. */
   indexOf(provider: string, model: string | null): number {
-    // Names may hold anything, a separator too.
-    const pair = `${provider.length} ${provider}${model ?? ''}`
-    const known = this.#indexes.get(pair)
+    const known = this.find(provider, model)
     if (known !== undefined) return known
     const isOther = provider === OTHER && model === OTHER
     if (this.#keys.length >= MAX_MODEL_KEYS && !isOther) return this.indexOf(OTHER, OTHER)
     const index = this.#keys.length
     this.#keys.push({ provider, model })
-    this.#indexes.set(pair, index)
+    this.#indexes.set(pairOf(provider, model), index)
     this.#onAdded(index)
     return index
   }
+}
+
+/** Names may hold anything, a separator too. */
+function pairOf(provider: string, model: string | null): string {
+  return `${provider.length} ${provider}${model ?? ''}`
 }

@@ -1,5 +1,7 @@
 /** Calls of what is not ours: whatever it throws, or rejects with, harms nothing. */
 
+import { isThenable } from '../../instrumentation/thenable.ts'
+
 export function harmless(work: () => unknown): void {
   try {
     const result = work()
@@ -7,9 +9,4 @@ export function harmless(work: () => unknown): void {
   } catch {
     // It has nobody to tell.
   }
-}
-
-/** Whether a value is a promise, or stands in for one. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

@@ -4,8 +4,9 @@
  */
 
 import type { TextFormat } from '../../instrumentation/taps/json-events.ts'
+import { isThenable } from '../../instrumentation/thenable.ts'
 import { CHECKED_TURNS, DeadlineTimer } from './deadline-timer.ts'
-import { harmless, isThenable } from './harmless.ts'
+import { harmless } from './harmless.ts'
 import { type ObservedTime, observedTime } from './observed-time.ts'
 import { type StallFacts, StreamStalledError } from './stall-error.ts'
 import { StallWarnings } from './stall-warnings.ts'

@@ -2,12 +2,12 @@
 
 import { shown } from '../../instrumentation/shown.ts'
 import { isReadableStream } from '../../instrumentation/taps/readable-stream-kind.ts'
+import { isThenable } from '../../instrumentation/thenable.ts'
 import { anyActive } from './deadlines.ts'
 import { giveUp } from './give-up.ts'
 import { guardIterable } from './guarded-iterable.ts'
 import { guardReadable } from './guarded-readable.ts'
 import { guardResponse, streamsEvents } from './guarded-response.ts'
-import { isThenable } from './harmless.ts'
 import { StreamGuard } from './stream-guard.ts'
 import { type ReadyOptions, readyOptions, STREAM_DEADLINES, type WatchOptions } from './watch-options.ts'
 

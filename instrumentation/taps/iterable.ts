@@ -2,6 +2,7 @@
 
 import { shown } from '../shown.ts'
 import type { Watcher } from '../sources/source.ts'
+import { isThenable } from '../thenable.ts'
 import { type StopSignals, signalsOf } from './own-stop.ts'
 import { watchReadable } from './readable-stream.ts'
 import { isReadableStream } from './readable-stream-kind.ts'
@@ -102,9 +103,4 @@ class TapSteps implements StepObserver {
     if (this.#pending === 0) this.#tap.holds()
     return step
   }
-}
-
-/** Whether what a method gave is a promise, or stands in for one. */
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
